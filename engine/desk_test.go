@@ -34,7 +34,8 @@ const ana, bia = "+5511988887777", "+5511977776666"
 
 var atOnce = flag.Bool("at-once", false, "let the ticked desks decide on events as they arrive")
 
-// A desk is a company in a sandbox with an engine at work on its events, all on one simulated clock.
+// A desk is a company in a sandbox with an engine at work on its events, all on one simulated
+// clock.
 type desk struct {
 	*sandbox.Sandbox
 	t       *testing.T

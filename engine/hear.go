@@ -25,7 +25,8 @@ type ending struct {
 	reason *phrases.Phrase
 }
 
-// hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
+// hear finds out which runs an event ends, and which wait for it. What the run itself caused means
+// nothing to it.
 func (j *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
 	var h heard
 	for _, r := range j.lane.Runs {
@@ -70,7 +71,8 @@ func (h heard) take(v *visit, e *journal.Event) {
 	}
 }
 
-// ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and happened not before what started the run.
+// ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and
+// happened not before what started the run.
 func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
 	rule, err := j.ruleOf(ctx, r)
 	if err != nil || rule == nil {
@@ -108,8 +110,9 @@ func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 	return ending{}, nil
 }
 
-// mayConcern reports whether an event that is not decided yet may end the run, or be what it waits for: because it cannot be decided, or because so much waits in the lane that
-// the run has its turn before.
+// mayConcern reports whether an event that is not decided yet may end the run, or be what it waits
+// for: because it cannot be decided, or because so much waits in the lane that the run has its turn
+// before.
 func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 	if !v.postponed && !v.lane.More || r.Home != v.lane.Name {
 		return false, nil
@@ -178,7 +181,8 @@ func (j *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 	return false, nil
 }
 
-// awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
+// awaiting returns the step of a run that waits for an event like this one, also while the run is
+// held or could not look at one before.
 func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
 	s := r.Current()
 	if s == nil || s.Verb != "wait_for" || s.State != journal.StepWaiting {
@@ -198,7 +202,8 @@ func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, 
 // clockSlack is how far the service's clock may be from ours.
 const clockSlack = 5 * time.Second
 
-// endedBefore looks for an event that ends a run before it begins: one that came before what started it, but happened after.
+// endedBefore looks for an event that ends a run before it begins: one that came before what
+// started it, but happened after.
 func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
 	if len(rule.CancelOn) == 0 {
 		return ending{}, nil
@@ -227,8 +232,9 @@ func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 	return ending{}, nil
 }
 
-// unsettled reports whether an event that is not decided yet may be the doing of a call of this lane that has no receipt. Its facts do not
-// tell whose doing it is; the run hears it when the event is decided, which waits for the receipt.
+// unsettled reports whether an event that is not decided yet may be the doing of a call of this
+// lane that has no receipt. Its facts do not tell whose doing it is; the run hears it when the
+// event is decided, which waits for the receipt.
 func (j *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
 	if e.Decided || slices.ContainsFunc(j.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
 		return false, nil

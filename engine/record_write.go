@@ -13,8 +13,9 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// appendJSON writes a record as encoding/json does. A record is written twice for each call, and finding its fields by reflection, and what they hold already
-// as JSON once more letter by letter, would cost more than everything else that the engine does for the call.
+// appendJSON writes a record as encoding/json does. A record is written twice for each call, and
+// finding its fields by reflection, and what they hold already as JSON once more letter by letter,
+// would cost more than everything else that the engine does for the call.
 func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w := recordWriter{b: append(b, '{')}
 	w.time("at", r.At)
@@ -60,7 +61,8 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	return append(w.b, '}'), w.err
 }
 
-// A recordWriter writes the members of an object one behind the other. What is empty is left out, unless a method says otherwise.
+// A recordWriter writes the members of an object one behind the other. What is empty is left out,
+// unless a method says otherwise.
 type recordWriter struct {
 	b   []byte
 	err error

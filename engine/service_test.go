@@ -38,7 +38,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// While a close is uncertain the attendance is closed and the customer opens another one, which is left alone.
+// While a close is uncertain the attendance is closed and the customer opens another one, which is
+// left alone.
 func TestTheNextAttendanceIsNotClosed(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// slowVersions is a journal that takes its time to read the version of one rule, once it is told to.
+// slowVersions is a journal that takes its time to read the version of one rule, once it is told
+// to.
 type slowVersions struct {
 	fileJournal
 	rule   string
@@ -35,8 +36,8 @@ func (j *slowVersions) Version(ctx context.Context, hash string) (string, error)
 	return source, err
 }
 
-// While the version that a run began with is read and compiled, runs of other versions go on, and those of the same one wait for it instead of
-// reading it too.
+// While the version that a run began with is read and compiled, runs of other versions go on, and
+// those of the same one wait for it instead of reading it too.
 func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 	kept := &slowVersions{rule: "slow", answer: make(chan struct{})}
 	d := newDesk(t, `

@@ -63,7 +63,8 @@ const written = `{
 const sentAnswer = `{"id":"0192f3a4-0000-7000-b000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":"0192f3a4-0000-5000-b000-000000000001","text":"a 1","media_id":null,` +
 	`"reply_to_external_id":null,"external_id":"wamid.2","direction":"outbound","sender":{"kind":"api","id":"a7a3a18e-3b98-4109-9c55-ea7a178af9a7","name":"Bench"},"created_at":"2026-11-13T20:50:00.123Z"}`
 
-// A conveyor hands out as many lanes as it is told to, each with one event, and keeps nothing of what comes of them: what is left is the cost of a visit.
+// A conveyor hands out as many lanes as it is told to, each with one event, and keeps nothing of
+// what comes of them: what is left is the cost of a visit.
 type conveyor struct {
 	*memory.Journal
 	data  map[string]any
@@ -140,7 +141,8 @@ func (c *conveyor) work(t testing.TB, e *engine.Engine, visits int) {
 	}
 }
 
-// What a visit costs beside the journal and the network: of an event that no rule can want, of one for which a rule's condition is not true, and of runs.
+// What a visit costs beside the journal and the network: of an event that no rule can want, of one
+// for which a rule's condition is not true, and of runs.
 func BenchmarkVisit(b *testing.B) {
 	for _, bench := range []struct{ name, rules string }{
 		{"unwanted", nothingWants}, {"false", nothingFires}, {"twelve-false", twelveFalse}, {"one-call", sendsOnce}, {"two-calls", sendsTwice},

@@ -19,23 +19,22 @@ const (
 	evaluationBudget = 16 << 20
 	iterationCost    = 2 << 10 // of one item of a predicate: no body is dearer without paying for itself
 	literalCost      = 128     // of an entry of a list or object that a predicate's body writes out
-	itemCost         = 16      // of an item of a list that is looked through
-	objectCost       = 512     // of an object that is compared, which takes memory
-	matchCost        = 8       // of a byte that a pattern looks at, and more for a larger pattern
+	itemCost         = 16      // per list item examined
+	objectCost       = 512     // per object compared, which allocates
+	matchCost        = 8       // per byte a pattern examines; more for a larger pattern
 	zoneCost         = 1 << 16 // of loading a time zone
 	dayCost          = 64      // of a day of business time
-	wordCost         = 16      // of a byte that is taken apart into words
+	wordCost         = 16      // per byte split into words
 	maxItems         = 1 << 20 // of all lists together, counted by the virtual machine
 )
 
 var errBudget = errors.New("the expression costs too much: its texts or lists are too long")
 
-// scopeName carries the Evaluation to the language's functions. Nobody can write it in an
+// scopeName passes the Evaluation to the language's functions. It cannot be written in an
 // expression.
 const scopeName = "the evaluation"
 
-// The operators that pay for what they look at. Their names as functions cannot be written in an
-// expression.
+// The metered operators. Their names cannot be written as functions in an expression.
 const (
 	addFn     = "the operator +"
 	matchFn   = "the operator matches"
@@ -61,7 +60,7 @@ var (
 	}
 )
 
-// paid makes an operator pay for the operand that it looks through.
+// paid charges an operator for the operand that it examines.
 func paid(run func(a, b any) any) func(e *Evaluation, args []any) (any, error) {
 	return func(e *Evaluation, args []any) (any, error) {
 		if err := e.pay(looks(args[0]) + looks(args[1])); err != nil {
@@ -146,7 +145,7 @@ func (e *Evaluation) payComparison(a, b any) error {
 	return e.pay(cost)
 }
 
-// looks is what an operator may look at of a value: all of a text, every item of a list.
+// looks is what an operator may examine of a value: all of a text, every item of a list.
 func looks(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -157,7 +156,7 @@ func looks(v any) int {
 	return itemCost * length(v)
 }
 
-// textOperator is an operator on two texts; like expr's own it is false where one of them is nil.
+// textOperator is an operator on two texts; like expr's own it is false if one of them is nil.
 func textOperator(name string, run func(a, b string) bool) func(a, b any) any {
 	return func(a, b any) any {
 		if a == nil || b == nil {
@@ -206,8 +205,7 @@ func match(e *Evaluation, args []any) (any, error) {
 	return nil, fmt.Errorf("matches needs a text, not %s", inWords(args[0]))
 }
 
-// iterate is called for each item of a list that a predicate looks at, with what the body makes
-// anew.
+// iterate is called for each item that a predicate examines, with what its body allocates.
 func iterate(e *Evaluation, args []any) (any, error) {
 	return args[0], e.pay(args[1].(int))
 }
@@ -301,7 +299,7 @@ func costOf(name string, args []any) int {
 			total += length(args[0]) * min(sizes(args), evaluationBudget) / 4
 		}
 	case "sort", "median", "max", "min", "mean":
-		total = 4 * sizes(args) // some look into lists in lists
+		total = 4 * sizes(args) // some examine nested lists
 	case "reverse", "keys", "values", "toPairs", "fromPairs":
 		total *= 4
 	}
@@ -343,7 +341,7 @@ func jsonSize(v any, indent int) int {
 	return total
 }
 
-// size returns the bytes of a value, down to a depth; it stops counting when the budget is gone.
+// size returns the bytes of a value, down to a depth; it stops when the budget is spent.
 func size(v any, depth int) int {
 	switch v := v.(type) {
 	case string:

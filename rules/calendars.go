@@ -15,7 +15,7 @@ const maxCalendars = 200
 
 var calendarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// compileCalendars reads the calendars of a file into the set: they are common to all of its rules.
+// compileCalendars compiles the calendars of a file into the set: all of its rules share them.
 func (c *compiler) compileCalendars() {
 	c.vars, c.varTypes = nil, Object()
 	if c.file.calendars == nil {
@@ -32,14 +32,13 @@ func (c *compiler) compileCalendars() {
 			continue
 		}
 		first, written := c.calendars[name], c.sources[name]
-		// A calendar with problems is known by its name all the same, so that rules that use it are not
-		// blamed too.
+		// A calendar with problems stays defined, so that rules that use it are not reported too.
 		compiled := c.compileCalendar(p.Value, name)
 		if first == nil {
 			c.calendars[name], c.set.Calendars[name] = p.Key, compiled
 			continue
 		}
-		// Rule sets that are used together may repeat a calendar, as long as it stays the same.
+		// Rule sets that are used together may repeat a calendar if it is identical.
 		if compiled != nil && c.sources[name] != written {
 			c.report(p.Key, fmt.Sprintf("the first is in %s", place(first)), "there are two calendars %q, and they differ", name)
 			c.sources[name] = written
@@ -47,7 +46,7 @@ func (c *compiler) compileCalendars() {
 	}
 }
 
-// place says where a node stands.
+// place returns a node's file and line.
 func place(n *source.Node) string {
 	p := n.At(source.Error, "", "")
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
@@ -83,7 +82,7 @@ func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calend
 	return cal
 }
 
-// calendarSource writes a calendar so that it needs no other file.
+// calendarSource writes a calendar as YAML that depends on no other file.
 func calendarSource(n *source.Node, config calendar.Config) string {
 	var holidays []string
 	for _, code := range config.Countries {
@@ -95,7 +94,7 @@ func calendarSource(n *source.Node, config calendar.Config) string {
 	return fmt.Sprintf("{timezone: %s, open: %s, holidays: [%s]}", n.Get("timezone").Flow(), n.Get("open").Flow(), strings.Join(holidays, ", "))
 }
 
-// calendarHint says what could have been meant by an unknown calendar.
+// calendarHint suggests a name for an unknown calendar.
 func calendarHint(name string, calendars []string) string {
 	if len(calendars) == 0 {
 		return "there is none; describe it under `calendars`"

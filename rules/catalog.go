@@ -20,13 +20,13 @@ type Schema struct {
 	Not      [][2]string // pairs of arguments that exclude each other
 
 	Needs  string   // the fact the step works on
-	Unless string   // an argument that takes the place of that fact
+	Unless string   // an argument that replaces that fact
 	Pins   string   // a fact that the run is about from its beginning on, and no newer one
 	Result *Type    // what later steps see under the step's id; nil when there is none
 	Gives  string   // the fact that the result becomes
 	Scopes []string // that the step's own calls need
-	Reads  []string // scopes of the calls that settle a repeat or find what is there already
-	Emits  []string // events that the service raises when the step has its effect
+	Reads  []string // scopes of the calls that check a retry or find an existing object
+	Emits  []string // events that the service raises for the step's effect
 
 	Outside bool // its calls go to other systems than the service
 
@@ -86,8 +86,7 @@ var kindNames = [...]string{
 // String names the kind for the documentation.
 func (k Kind) String() string { return kindNames[k] }
 
-// OnlyReads reports whether the verb changes nothing: its calls need no scope but those for
-// reading.
+// OnlyReads reports whether the verb changes nothing: its calls need only read scopes.
 func (s *Schema) OnlyReads() bool {
 	for _, scope := range s.Scopes {
 		if scope != "read" && !strings.HasSuffix(scope, ":read") {
@@ -151,8 +150,8 @@ func (c *Catalog) Verbs() []string {
 
 func compareText(a, b string) int { return cmp.Compare(a, b) }
 
-// controlVerbs are the verbs of the language itself: they steer a run and touch nothing outside of
-// it.
+// controlVerbs are the verbs of the language itself: they control a run and have no effect outside
+// of it.
 var controlVerbs = []Schema{
 	{
 		Verb: "wait", Main: "for", Summary: "Wait; the run sleeps in the journal and survives a restart",

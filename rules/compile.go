@@ -26,7 +26,7 @@ type Options struct {
 	ReadFile func(ruleFile, name string) ([]byte, error)
 }
 
-// A compiler compiles a rule set. It reports every problem that it finds and goes on.
+// A compiler compiles a rule set. It reports every problem that it finds and continues.
 type compiler struct {
 	options  Options
 	catalog  *Catalog
@@ -48,7 +48,7 @@ type compiler struct {
 	sends        *source.Node    // the first send_message of the rule without a `to`
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
-	looked       map[secretLook]bool // values of the file that were looked at for secrets
+	looked       map[secretLook]bool // values of the file already checked for secrets
 	ctx          context.Context     // that ends the compilation
 }
 
@@ -60,7 +60,7 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 	return set, problems
 }
 
-// CompileContext does the same, and gives up when ctx ends. It returns no other error.
+// CompileContext does the same, and stops when ctx ends. It returns no other error.
 func CompileContext(ctx context.Context, files []*File, options Options) (*Set, Problems, error) {
 	c := &compiler{
 		ctx: ctx, options: options, catalog: options.Catalog,
@@ -212,7 +212,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		c.add(i.at(n, offset))
 	}
 	if x != nil {
-		c.note(x)
+		c.noteNeeds(x)
 		c.noteData(x, n, offset)
 		for _, i := range x.doubts {
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
@@ -225,8 +225,8 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	return x
 }
 
-// note records what an expression needs, for the rule's scopes.
-func (c *compiler) note(x *Expression) {
+// noteNeeds records what an expression needs, for the rule's scopes.
+func (c *compiler) noteNeeds(x *Expression) {
 	if c.rule == nil {
 		return
 	}

@@ -114,7 +114,7 @@ func (c *compiler) singleBraces(n *source.Node, segments []template.Segment) {
 	}
 }
 
-// within reports a text that is written out and cannot be what it should.
+// within reports a literal text that is not a valid value.
 func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
 	if v == nil {
 		return
@@ -339,7 +339,7 @@ func (c *compiler) data(n *source.Node, env *environment) *Value {
 	return &Value{constant: exprValue(n.Any())}
 }
 
-// mention records a name of the service that a rule names, to be looked up online.
+// mention records a name of the service in a rule, to be checked online.
 func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 	if v == nil || a.Refers == "" {
 		return

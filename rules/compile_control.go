@@ -220,7 +220,7 @@ func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environmen
 		}
 		v := c.data(p.Value, env)
 		if v == nil {
-			env = env.with(name, Anything) // its problem is reported; what uses it has none of its own
+			env = env.with(name, Anything) // its problem is reported; steps that use it are not
 			continue
 		}
 		s.Assignment = append(s.Assignment, Setting{name, v})

@@ -237,8 +237,8 @@ func (c *compiler) limit(n *source.Node, env *environment) *Limit {
 	return l
 }
 
-// late reads what to do with late events and ticks; messages are not answered after half an hour
-// unless the rule says so.
+// late reads what to do with late events and ticks; by default messages older than half an hour are
+// not answered.
 func (c *compiler) late(n *source.Node) {
 	r := c.rule
 	scheduled := r.When.Schedule != nil
@@ -301,8 +301,8 @@ func (c *compiler) eventMatch(n *source.Node) []EventMatch {
 	return out
 }
 
-// orAnything stands for events that could not be read: what depends on them is checked as if
-// anything could have happened.
+// orAnything replaces unreadable events: what depends on them is checked as if any event could have
+// happened.
 func orAnything(names []string) []string {
 	if len(names) == 0 {
 		return []string{"manual"}
@@ -312,8 +312,7 @@ func orAnything(names []string) []string {
 
 // environment returns what the expressions of a rule started by these events or items may see.
 func (c *compiler) environment(sources []string, gathers bool) *environment {
-	// Rules of one file that are started alike see the same: sharing it saves most of what a rule
-	// weighs.
+	// Rules of one file with the same trigger share an environment, which is most of a rule's memory.
 	key := fmt.Sprint(sources, gathers)
 	if env := c.environments[key]; env != nil {
 		return env

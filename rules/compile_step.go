@@ -12,7 +12,7 @@ import (
 // maxSteps bounds the steps of one rule.
 const maxSteps = 200
 
-// The keys of a step beside its verb.
+// stepKeys are the keys of a step beside its verb.
 var stepKeys = []string{"id", "if", "retry", "on_error"}
 
 // reserved are words that cannot name a step, a value of `set` or an item of `for_each`.
@@ -110,8 +110,8 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 	return s, after
 }
 
-// unknownResult makes the result of a step that could not be read known all the same: what uses it
-// has no problem of its own.
+// unknownResult defines the result of a step with problems, so that steps that use it are not
+// reported too.
 func (c *compiler) unknownResult(n *source.Node, env *environment) *environment {
 	env = env.having("card")
 	if id := n.Get("id"); id != nil && id.Kind == source.Scalar && identifier.MatchString(id.Value) && env.names[id.Value] == nil {
@@ -167,7 +167,7 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 	}
 }
 
-// name makes a step's result known by its id.
+// name defines a step's result under its id.
 func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment {
 	if s.Schema.Result == nil {
 		c.report(id, "leave the id out", "%s has no result that could be named", s.Verb)
@@ -200,7 +200,7 @@ func (c *compiler) freeName(n *source.Node, name string, env *environment) bool 
 	return false
 }
 
-// arguments compiles what stands behind the verb and returns what later steps can see.
+// arguments compiles the arguments of the verb and returns what later steps can see.
 func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *environment {
 	schema := s.Schema
 	given := c.given(n, schema)
@@ -287,8 +287,8 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 	return given
 }
 
-// present reports arguments that are missing or exclude each other. One that is there misspelt has
-// been reported already.
+// present reports arguments that are missing or exclude each other. A misspelt one has been
+// reported already.
 func (c *compiler) present(verb, n *source.Node, schema *Schema, given map[string]*source.Node) {
 	unknown := n != nil && slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return given[p.Key.Value] != p.Value })
 	has := func(name string) bool {

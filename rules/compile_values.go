@@ -20,8 +20,8 @@ func (c *compiler) text(n *source.Node, what string) (string, bool) {
 	return n.Value, true
 }
 
-// static returns the text of a scalar that must be known when the rule is loaded: it may use vars
-// and nothing else.
+// static returns the text of a scalar that must be known at load time: it may use vars and nothing
+// else.
 func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	s, ok := c.text(n, what)
 	if !ok {
@@ -102,7 +102,7 @@ func oneOrMore(n *source.Node) []*source.Node {
 	return []*source.Node{n}
 }
 
-// notEmpty reports a key or a list with nothing in it: it would mean something else than it says.
+// notEmpty reports an empty key or list, which would not mean what it says.
 func (c *compiler) notEmpty(n *source.Node, what, hint string) {
 	if n.Kind == source.Null || (n.Kind == source.List && len(n.Items) == 0) {
 		c.report(n, hint, "%s is empty", what)
@@ -127,14 +127,13 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 	return true
 }
 
-// mappingExamples show what to write for a key that wants a mapping.
+// mappingExamples show what to write for a key that requires a mapping.
 var mappingExamples = map[string]string{
 	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
 	"faults": "faults: all is all of them",
 }
 
-// required reports a key that is missing from a mapping, unless it is there misspelt, which has
-// been reported.
+// required reports a missing key of a mapping, unless a misspelt one has been reported.
 func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 	v := n.Get(key)
 	if v != nil && v.Kind != source.Null {
@@ -146,8 +145,8 @@ func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 	return nil
 }
 
-// hasUnknown reports whether a mapping has a key that it should not: what is missing may be meant
-// by it.
+// hasUnknown reports whether a mapping has an unknown key, which may be the misspelling of a
+// missing one.
 func hasUnknown(n *source.Node, keys []string) bool {
 	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return !slices.Contains(keys, p.Key.Value) })
 }

@@ -222,7 +222,7 @@ func (c *compiler) cron(n *source.Node, s *Schedule, loc *time.Location) {
 		c.report(n, "minute hour day-of-month month day-of-week, as in 0 9 * * mon-fri", "a cron needs 5 fields, not %d", len(fields))
 		return
 	}
-	// The zone has a key of its own, and the parser trusts that one behind TZ= is followed by a space.
+	// The zone has a key of its own, and the parser panics unless a space follows TZ=.
 	if strings.Contains(fields[0], "=") {
 		c.report(n, "write timezone: beside cron:", "a cron names no time zone")
 		return

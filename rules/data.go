@@ -10,13 +10,12 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A DataUse is a place where a rule reads a path of event.data. What an event carries there is not
-// described anywhere, so the compiler cannot tell whether there is such a path; events that were
-// recorded can.
+// A DataUse is a place where a rule reads a path of event.data. Event payloads have no schema, so
+// the compiler cannot check the path; recorded events can.
 type DataUse struct {
 	Rule     *Rule
 	Path     []string // behind event.data
-	Compared *Type    // what it is compared with, where that is written out; nil is nothing
+	Compared *Type    // the literal it is compared with; nil if none
 	Events   []string // the types of the events that it may be read of
 
 	places []Problem // of each name
@@ -77,7 +76,7 @@ func dataUses(node ast.Node, text string) []dataUse {
 	ast.Walk(&node, f)
 	var uses []dataUse
 	for i, u := range f.found {
-		// The walk comes to a path before it comes to what goes on from it.
+		// The walk visits a path before its continuation.
 		if i+1 < len(f.nodes) && within(f.nodes[i+1], f.nodes[i]) {
 			continue
 		}
@@ -129,8 +128,8 @@ type memberName struct {
 	from int
 }
 
-// memberNames returns the names of a member's path that is written out, also through ?.; nil where
-// it is not.
+// memberNames returns the names of a member's path that is written out, also through ?.; nil if it
+// is not.
 func memberNames(node ast.Node) []memberName {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:

@@ -14,9 +14,9 @@ import (
 	"github.com/quandohq/quando/rules/calendar"
 )
 
-// Facts answers what expressions ask. It is asked for a fact only when the first expression that
-// needs it is reached. A fact is a map[string]any with the fields of its type, a list of them, or
-// nil where there is none.
+// Facts provides the facts that expressions read. It is called only when the first expression that
+// needs a fact is reached. A fact is a map[string]any with the fields of its type, a list of them,
+// or nil if there is none.
 type Facts interface {
 	Now() time.Time
 	Fact(ctx context.Context, name string) (any, error)
@@ -26,21 +26,21 @@ type Facts interface {
 	CountEvents(ctx context.Context, typ string, within time.Duration) (int, error)
 }
 
-// An Evaluation evaluates the expressions of one rule against one set of facts. It keeps the facts
-// that it was given, so each is asked for once. It is for one goroutine.
+// An Evaluation evaluates the expressions of one rule against one set of facts. It caches the
+// facts. It is not safe for concurrent use.
 type Evaluation struct {
 	ctx   context.Context
 	facts Facts
 	rule  *Rule
 	env   map[string]any
 	vm    vm.VM
-	spent int // of the budget, by the expression that is being evaluated
+	spent int // of the budget, by the current expression
 
-	gathered   bool              // the expression that is being evaluated sees what was gathered
-	answers    map[string]any    // of functions that ask the service or the journal: each is asked once
-	spoken     map[string]string // of texts that rules looked for words in
-	explaining bool              // nothing more is asked
-	language   Language          // of what people are told
+	gathered   bool              // the current expression sees the gathered messages
+	answers    map[string]any    // of functions that call the service or the journal, cached
+	spoken     map[string]string // words of texts, cached
+	explaining bool              // read no more facts
+	language   Language          // of messages to people
 }
 
 // NewEvaluation returns an evaluation of a rule's expressions.
@@ -60,8 +60,7 @@ func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
 	e.env["vars"] = rule.vars
 }
 
-// Clear makes the evaluation forget everything, for a worker that has nothing to do: it keeps its
-// memory for the next Reset.
+// Clear drops all references, for an idle worker; it keeps its memory for the next Reset.
 func (e *Evaluation) Clear() {
 	clear(e.env)
 	clear(e.vm.Stack)
@@ -70,22 +69,20 @@ func (e *Evaluation) Clear() {
 	e.ctx, e.rule, e.facts, e.answers = nil, nil, nil, nil
 }
 
-// In has people told what was so in a language.
+// In sets the language of messages.
 func (e *Evaluation) In(l Language) { e.language = l }
 
 // Set gives a name to a value: a step's result, or what `set` and `for_each` name.
 func (e *Evaluation) Set(name string, value any) { e.env[name] = value }
 
-// SetFact makes a step's result the fact of a name. What functions have told of it before is asked
-// for again.
+// SetFact makes a step's result the fact of a name. It drops cached answers about the old one.
 func (e *Evaluation) SetFact(name string, value any) {
 	e.env[name] = value
 	e.answers = nil
 }
 
-// Forget makes the evaluation ask for its facts again when they are next needed: after a wait a
-// rule never decides on what was true before it slept, nor after a change on what was true before
-// it.
+// Forget drops the cached facts: after a wait a rule never decides on what was true before it, nor
+// after a change on what was true before that.
 func (e *Evaluation) Forget() {
 	e.answers = nil
 	for _, name := range changing {
@@ -174,11 +171,11 @@ func (e *Evaluation) messageTexts() ([]string, error) {
 
 var errNotAsked = errors.New("not asked")
 
-// answer calls a function that may have to ask the service or the journal.
+// answer calls a function that may call the service or the journal.
 func (e *Evaluation) answer(f *function, args []any) (any, error) {
 	key := f.Name
 	for _, a := range args {
-		key += fmt.Sprintf(", %T %q", a, fmt.Sprint(a)) // the quotes keep arguments apart
+		key += fmt.Sprintf(", %T %q", a, fmt.Sprint(a)) // the quotes separate the arguments
 	}
 	if v, ok := e.answers[key]; ok {
 		return v, nil
@@ -248,10 +245,10 @@ func runError(err error) error {
 // maxMessage bounds the reason of an error, in characters.
 const maxMessage = 300
 
-// An Outcome says what became of an event for one rule.
+// An Outcome is the result of an event for one rule.
 type Outcome string
 
-// The outcomes that a decision can have. The engine has more, for rules that it does not ask.
+// The outcomes of a decision. The engine has more, for rules that it does not evaluate.
 const (
 	Fired  Outcome = "fired"
 	False  Outcome = "false"
@@ -273,7 +270,7 @@ func (r *Rule) Decide(ctx context.Context, facts Facts) Verdict {
 	return NewEvaluation(ctx, r, facts).Decide()
 }
 
-// Decide does the same in an evaluation that may already know some of the facts.
+// Decide does the same in an evaluation that may already have some of the facts.
 func (e *Evaluation) Decide() Verdict {
 	v := Verdict{Rule: e.rule.ID, Outcome: Fired}
 	for _, x := range e.rule.If {

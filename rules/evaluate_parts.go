@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// Values returns the values of the names and calls in an expression, in the order in which they
-// stand in it, as far as they can be known without asking for anything more.
+// Values returns the values of the names and calls in an expression, in their order, as far as they
+// are known without reading another fact.
 func (e *Evaluation) Values(x *Expression) []NamedValue {
 	x.once.Do(x.compileParts)
 	e.explaining, e.spent, e.gathered = true, 0, x.env.gathers
@@ -31,7 +31,7 @@ func (e *Evaluation) Values(x *Expression) []NamedValue {
 	return values
 }
 
-// A NamedValue is what a name or a call in an expression stood for.
+// A NamedValue is the value of a name or a call in an expression.
 type NamedValue struct {
 	Name  string
 	Value any
@@ -62,7 +62,7 @@ func (f factsIn) Visit(node *ast.Node) {
 func partsOf(node ast.Node) []part {
 	var parts []part
 	seen := make(map[string]bool)
-	variables := make(map[string]bool) // what let names has no value outside of the expression
+	variables := make(map[string]bool) // names bound by let have no value outside of the expression
 	var walk func(ast.Node)
 	add := func(n ast.Node) {
 		if text := n.String(); !seen[text] && !variables[rootName(n)] {

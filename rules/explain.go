@@ -6,7 +6,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// A ClauseResult says what became of one clause of a rule's conditions.
+// A ClauseResult is the result of one clause of a rule's conditions.
 type ClauseResult string
 
 // The results of a clause.
@@ -17,17 +17,17 @@ const (
 	ClauseNotReached ClauseResult = "not reached" // one before it was not true
 )
 
-// A ClauseVerdict says what became of one clause, and why.
+// A ClauseVerdict is the result of one clause, and the reason.
 type ClauseVerdict struct {
 	Clause string
 	Result ClauseResult
 	Values []NamedValue // of the names and calls in it
-	Words  string       // what was so, for people; empty where the clause says it best itself
+	Words  string       // why, for people; empty if the clause says it best itself
 	Err    error        // why it could not be evaluated
 }
 
-// Explain evaluates the conditions of the rule in order, as Decide does, and tells what became of
-// each of them.
+// Explain evaluates the conditions of the rule in order, as Decide does, and returns the result of
+// each.
 func (e *Evaluation) Explain() []ClauseVerdict {
 	verdicts := make([]ClauseVerdict, len(e.rule.If))
 	reached := true
@@ -42,7 +42,7 @@ func (e *Evaluation) Explain() []ClauseVerdict {
 	return verdicts
 }
 
-// Clause evaluates one clause, and tells what became of it.
+// Clause evaluates one clause.
 func (e *Evaluation) Clause(x *Expression) ClauseVerdict {
 	v := ClauseVerdict{Clause: x.Text, Result: ClauseFalse}
 	ok, err := e.True(x)
@@ -58,9 +58,9 @@ func (e *Evaluation) Clause(x *Expression) ClauseVerdict {
 	return v
 }
 
-// Partly is Clause for somebody who does not know everything: unknown tells the errors that only
-// say so. What is known may be enough, as where one side of an and is false. The result is an error
-// that is unknown where it is not.
+// Partly is Clause with incomplete facts: unknown identifies the errors that mean a missing fact.
+// The known facts may be enough, as when one side of an and is false; else the result is such an
+// error.
 func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdict {
 	v := e.Clause(x)
 	if v.Err == nil || !unknown(v.Err) {
@@ -85,8 +85,8 @@ func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdi
 	return v
 }
 
-// partly evaluates a condition by its parts. It is false where one part makes it so for sure,
-// whatever is not known of the others.
+// partly evaluates a condition by its parts. It is false if one part makes it false whatever the
+// unknown parts are.
 func (w *wording) partly(node ast.Node, unknown func(error) bool) (bool, error) {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
@@ -119,7 +119,7 @@ func (w *wording) partly(node ast.Node, unknown func(error) bool) (bool, error) 
 	return w.True(x)
 }
 
-// Mentions reports whether the expression looks at a field of a fact, by its path:
+// Mentions reports whether the expression reads a field of a fact, by its path:
 // conversation.sector_name.
 func (x *Expression) Mentions(path string) bool {
 	return slices.ContainsFunc(x.parts, func(p part) bool { return p.text == path })

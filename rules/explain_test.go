@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestWords holds the sentences in which a person is told what was so.
+// TestWords checks the sentences that explain a clause.
 func TestWords(t *testing.T) {
 	for condition, want := range map[string]string{
 		`closed("office")`:                                           "the office was open",
@@ -82,7 +82,7 @@ func TestWordsInPortuguese(t *testing.T) {
 	}
 }
 
-// TestExplain tells what became of each clause: those behind the first that is not true are not
+// TestExplain checks the result of each clause: those after the first that is not true are not
 // reached.
 func TestExplain(t *testing.T) {
 	rule := oneRule(t, `
@@ -110,14 +110,16 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// secretive is a world of which a part is not known.
-type secretive struct{ *world }
+// partlyUnknown is a world of which a part is not known.
+type partlyUnknown struct{ *world }
 
 var errSecret = errors.New("not known")
 
-func (secretive) HumanActive(context.Context, time.Duration) (bool, error) { return false, errSecret }
+func (partlyUnknown) HumanActive(context.Context, time.Duration) (bool, error) {
+	return false, errSecret
+}
 
-func (s secretive) Fact(ctx context.Context, name string) (any, error) {
+func (s partlyUnknown) Fact(ctx context.Context, name string) (any, error) {
 	if name == "attendance" {
 		return nil, errSecret
 	}
@@ -137,7 +139,7 @@ func TestPartly(t *testing.T) {
 		`not (conversation.kind == "direct" or human_active("15m"))`:      rules.ClauseFalse,
 		`event.data.missing.deeper == 1 and conversation.kind == "group"`: rules.ClauseFailed,
 	} {
-		eval := rules.NewEvaluation(t.Context(), ruleIf(t, condition), secretive{newWorld()})
+		eval := rules.NewEvaluation(t.Context(), ruleIf(t, condition), partlyUnknown{newWorld()})
 		got := eval.Partly(ruleIf(t, condition).If[0], func(err error) bool { return errors.Is(err, errSecret) })
 		if got.Result != want || (got.Err != nil) != (want == rules.ClauseFailed) {
 			t.Errorf("%s is %s (%v), want %s", condition, got.Result, got.Err, want)

@@ -13,9 +13,8 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// exprLock lets one caller at a time use expr's parser, checker and compiler: they note what they
-// have looked up in the types of facts, which all rules share. The functions of this file take it,
-// and nothing else calls expr.
+// exprLock serializes expr's parser, checker and compiler: they cache lookups in the types of
+// facts, which all rules share. Only the functions of this file call expr, and each takes the lock.
 var exprLock sync.Mutex
 
 // parse reads an expression.
@@ -44,7 +43,7 @@ func (e *environment) compile(node ast.Node, text string) (*vm.Program, error) {
 	return bytecode.Compile(&parser.Tree{Node: node, Source: file.NewSource(text)}, e.exprConfig())
 }
 
-// exprConfig returns what expr is told of the environment. The caller holds the lock.
+// exprConfig returns expr's configuration for the environment. The caller holds the lock.
 func (e *environment) exprConfig() *conf.Config {
 	if e.config == nil {
 		env := make(types.Map, len(e.names))

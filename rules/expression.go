@@ -39,7 +39,7 @@ type Expression struct {
 	usesVars      []string
 	counts        []string        // events that it counts
 	data          []dataUse       // what it reads of event.data
-	ways          []suspect.Way   // in which it is true, as long as the rule is being compiled
+	ways          []suspect.Way   // in which it is true; only during compilation
 	otherwise     []suspect.Way   // in which it is false
 	doubts        []suspect.Doubt // what is allowed and probably not meant
 
@@ -61,7 +61,7 @@ type environment struct {
 	names     map[string]*Type
 	available map[string]bool // facts that what started the rule comes with
 	starts    string          // what starts the rule, for messages
-	gathers   bool            // says looks at all messages that were gathered
+	gathers   bool            // says searches all gathered messages
 	calendars []string
 	later     map[string]int // the ids of all steps, with their lines
 	config    *conf.Config   // made when it is first needed
@@ -77,7 +77,7 @@ func (e *environment) with(name string, t *Type) *environment {
 	return &environment{names: names, available: e.available, starts: e.starts, gathers: e.gathers, calendars: e.calendars, later: e.later}
 }
 
-// having returns the environment with facts that have become available.
+// having returns the environment with more facts available.
 func (e *environment) having(facts ...string) *environment {
 	available := make(map[string]bool, len(e.available)+len(facts))
 	for k := range e.available {
@@ -193,7 +193,7 @@ func typeOfNature(node ast.Node) *Type {
 	return Anything
 }
 
-// parseIssue words the parser's error for people who do not write parsers.
+// parseIssue rewords the parser's error for rule authors.
 func parseIssue(text string, err error) issue {
 	var e *file.Error
 	if !errors.As(err, &e) {
@@ -242,7 +242,7 @@ func unclosedQuote(text string) int {
 	return 0
 }
 
-// expr prints tokens with their class: Operator("=").
+// tokenName matches tokens as expr prints them, with their class: Operator("=").
 var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
 
 // unexpectedWord is what expr says of a name that stands where none can.

@@ -16,7 +16,7 @@ var (
 	EventType        = factOf(vocabulary.Happening)
 )
 
-// What verbs answer that is no fact.
+// The types of verb results that are no facts.
 var (
 	// AssignmentType is one entry of a conversation's history of responsible persons.
 	AssignmentType = Object(
@@ -56,10 +56,10 @@ var changing = func() (names []vocabulary.Fact) {
 	return names
 }()
 
-// madeTypes has the types of facts that were made, so that each is made once.
+// madeTypes caches the types of facts.
 var madeTypes = map[vocabulary.Fact]*Type{}
 
-// factOf returns the type of a fact, nil where there is none of that name.
+// factOf returns the type of a fact, nil if there is none of that name.
 func factOf(name vocabulary.Fact) *Type {
 	f := vocabulary.FactOf(name)
 	if f == nil || madeTypes[name] != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// fingerprint writes the rule so that it stands alone, and hashes what decides what it does.
+// fingerprint writes the rule as a self-contained text, and hashes what decides its behaviour.
 func (c *compiler) fingerprint(n *source.Node) {
 	var b strings.Builder
 	var vars []string
@@ -37,7 +37,7 @@ func (c *compiler) fingerprint(n *source.Node) {
 	c.rule.Version = hex.EncodeToString(sum[:16])
 }
 
-// ruleMeaning writes the keys of a rule that decide what it does, in one order.
+// ruleMeaning writes the keys of a rule that decide its behaviour, in a fixed order.
 func ruleMeaning(n *source.Node) string {
 	var parts []string
 	for _, p := range n.Pairs {

@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// An argumentKind says which arguments of a function the checker looks into.
+// An argumentKind says which arguments of a function the checker inspects.
 type argumentKind int
 
 const (
@@ -30,14 +30,14 @@ type function struct {
 	Doc       string
 	arguments []argumentKind
 	needs     string // the fact it asks about
-	reads     string // the scope of the call that answers it
-	asks      bool   // the service or the journal must be asked for the answer
+	reads     string // the scope of the call that it makes
+	asks      bool   // it calls the service or the journal
 	result    *Type
 	types     []any
 	call      func(e *Evaluation, args []any) (any, error)
 }
 
-// asksFor returns the fact that the function asks about where it stands.
+// asksFor returns the fact that the function reads in this environment.
 func (f *function) asksFor(env *environment) string {
 	if f.needs == "message" && env.gathers {
 		return "messages"
@@ -52,8 +52,8 @@ func (f *function) argument(i int) argumentKind {
 	return plainArgument
 }
 
-// functions are the language's own. `now` takes the place of expr's, so that tests can move the
-// clock, and `duration` that of expr's, so that days and weeks are known everywhere.
+// functions are the language's own. `now` replaces expr's, so that tests can move the clock, and
+// `duration` replaces expr's, so that days and weeks work everywhere.
 var functions = []*function{
 	{
 		Name: "now", Signature: "now()", Doc: "the engine's clock, in the workspace's zone",
@@ -238,13 +238,13 @@ func says(e *Evaluation, args []any) (any, error) {
 	return false, nil
 }
 
-// wordsIn returns the words of what was written, with a space before and behind each. Many rules
-// look for words in the same texts, so it remembers them.
+// wordsIn returns the words of a text, with a space before and behind each. It caches them, because
+// many rules search the same texts.
 func (e *Evaluation) wordsIn(text string) string {
 	words, known := e.spoken[text]
 	if !known {
 		words = " " + plainWords(text) + " "
-		if e.spoken == nil || len(e.spoken) >= mostSpoken {
+		if e.spoken == nil || len(e.spoken) >= maxCachedTexts {
 			e.spoken = make(map[string]string)
 		}
 		e.spoken[text] = words
@@ -252,13 +252,13 @@ func (e *Evaluation) wordsIn(text string) string {
 	return words
 }
 
-// mostSpoken bounds the texts that are remembered.
-const mostSpoken = 100
+// maxCachedTexts bounds that cache.
+const maxCachedTexts = 100
 
 // plainWords returns the words of a text in lower case, without accents, with one space between
 // them.
 func plainWords(s string) string {
-	// Most texts are plain already; only the others pay for taking the accents off.
+	// Most texts have no accents; only the others pay for removing them.
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
 			s = norm.NFC.String(strings.Map(withoutAccent, norm.NFD.String(s)))
@@ -268,7 +268,7 @@ func plainWords(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
 }
 
-// withoutAccent drops what stands for an accent, in a text that has them beside their letters.
+// withoutAccent drops combining accents of a decomposed text.
 func withoutAccent(r rune) rune {
 	if unicode.Is(unicode.Mn, r) {
 		return -1
@@ -305,7 +305,7 @@ func asInt(v any) (int, error) {
 	return 0, fmt.Errorf("a whole number is needed, not %s", inWords(v))
 }
 
-// inWords says what a value is, for messages.
+// inWords describes a value for messages.
 func inWords(v any) string {
 	switch v.(type) {
 	case nil:
@@ -326,8 +326,8 @@ func typeOfValue(v any) *Type {
 	return typeOf(v)
 }
 
-// exprFunctions are what the expression compiler knows: the language's own functions, and expr's
-// own in their metered form.
+// exprFunctions are the functions of the expression compiler: the language's own, and expr's own in
+// their metered form.
 var exprFunctions = func() conf.FunctionsTable {
 	table := make(conf.FunctionsTable)
 	for _, f := range functions {

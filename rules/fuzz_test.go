@@ -50,7 +50,7 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// FuzzFormat formats anything: the same rules with the same versions must come of it.
+// FuzzFormat formats anything: the result must have the same rules with the same versions.
 func FuzzFormat(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -56,11 +56,11 @@ func (s *Set) Edges() []Edge {
 	return edges
 }
 
-// Cycles returns every way, up to a bound, in which rules can start each other for ever.
+// Cycles returns every way, up to a bound, in which rules can start each other endlessly.
 func (s *Set) Cycles() []Cycle { return s.cycles }
 
-// findCycles returns a cycle through every pair of rules that start each other for ever, shortest
-// first, up to a bound. Whether there is one is never left to the bound.
+// findCycles returns a cycle through every pair of rules that start each other endlessly, shortest
+// first, up to a bound. The bound never hides that there is one.
 func findCycles(edges []Edge) []Cycle {
 	next := make(map[*Rule][]Edge)
 	var starts []*Rule
@@ -93,7 +93,7 @@ func findCycles(edges []Edge) []Cycle {
 	return cycles
 }
 
-// shortestWay returns the shortest way that begins with an edge and leads to a rule, or nil.
+// shortestWay returns the shortest path that begins with an edge and ends at a rule, or nil.
 func shortestWay(first Edge, to *Rule, next map[*Rule][]Edge) Cycle {
 	cameBy := map[*Rule]Edge{first.To: first}
 	for queue := []*Rule{first.To}; len(queue) > 0; queue = queue[1:] {

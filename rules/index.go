@@ -10,14 +10,14 @@ import (
 	"github.com/quandohq/quando/rules/internal/tree"
 )
 
-// A key is something that an event must have for a condition to be true: a field with a value.
+// A key is a necessary condition: a field of the event with a value.
 type key struct {
 	path  string // conversation.kind
 	value any    // a string, float64, bool or nil
 }
 
-// A keySet is a list of keys of which at least one must hold. A nil set says nothing; an empty one
-// is never true.
+// A keySet is a list of keys of which at least one must hold. A nil set is unknown; an empty one is
+// never true.
 type keySet []key
 
 // keysOf finds what must hold for a condition to be true, from its equality and `in` clauses.
@@ -115,7 +115,7 @@ type typeIndex struct {
 type fieldIndex struct {
 	path    []string
 	byValue map[any][]*Rule
-	all     []*Rule // when the event does not tell the field's value
+	all     []*Rule // if the event does not have the field
 	flags   bool    // it is true or false, so that nil makes an expression fail
 }
 
@@ -200,7 +200,7 @@ func bestKeys(r *Rule, shared map[key]int) keySet {
 	return best
 }
 
-// Looks returns the names of the facts that Candidates looks at for an event of the type.
+// Looks returns the names of the facts that Candidates reads for an event of the type.
 func (s *Set) Looks(typ string) []string {
 	if t := s.index[typ]; t != nil {
 		return t.facts
@@ -208,7 +208,7 @@ func (s *Set) Looks(typ string) []string {
 	return nil
 }
 
-// Candidates appends the rules that an event of the type may call for to dst, in the order of their
+// Candidates appends the rules that may match an event of the type to dst, in the order of their
 // ids, and returns it. Known holds the facts that the event itself carries; a rule that depends on
 // another stays a candidate. The cost does not grow with the number of rules that are left out.
 func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule {
@@ -242,8 +242,8 @@ func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule 
 	return dst
 }
 
-// lookup follows a path through the facts that are known. It is not ok where the value is not known
-// or where the expression would fail, so that the failure is reported and not taken for a plain no.
+// lookup follows a path through the known facts. It is not ok if the value is unknown or the
+// expression would fail, so that the failure is reported and not taken for a plain no.
 func lookup(known map[string]any, path []string) (v any, ok bool) {
 	if v, ok = known[path[0]]; !ok {
 		return nil, false

@@ -14,8 +14,8 @@ import (
 )
 
 // instrument rewrites a checked tree, so that it passes the Evaluation to the language's functions
-// and meters what grows. It also lets comparisons see nil, which expr's typed comparisons do not
-// expect.
+// and meters what grows. It also makes comparisons accept nil, which expr's typed comparisons do
+// not.
 func instrument(node *ast.Node) { ast.Walk(node, instrumentation{}) }
 
 type instrumentation struct{}
@@ -52,7 +52,7 @@ func inZone(node *ast.Node, n *ast.MemberNode) {
 	if property, ok := n.Property.(*ast.StringNode); !ok || property.Value == "due" {
 		return
 	}
-	// The field comes first: a ?. in it that finds nothing leaves the whole call out.
+	// The field is evaluated first: a ?. in it that yields nil skips the whole call.
 	call := &ast.CallNode{Callee: &ast.IdentifierNode{Value: inZoneFn}, Arguments: []ast.Node{n, &ast.IdentifierNode{Value: scopeName}}}
 	call.Callee.SetType(anyFunc)
 	t := *n.Nature()
@@ -60,8 +60,8 @@ func inZone(node *ast.Node, n *ast.MemberNode) {
 	call.SetNature(t)
 }
 
-// mayBeNil takes off the type of what a field gives, directly or through ?., a choice or a let: a
-// field may be nil.
+// mayBeNil removes the type of a field's value, directly or through ?., a choice or a let: a field
+// may be nil.
 func mayBeNil(n ast.Node) {
 	if t := n.Nature(); t.IsString() || t.IsNumber() || t.IsBool() {
 		n.SetNature(nature.Nature{})
@@ -81,7 +81,7 @@ func instrumentOperator(node *ast.Node, n *ast.BinaryNode) {
 			replace(node, matchFn, n.Left, &ast.ConstantNode{Value: newPattern(s.Value)})
 		}
 	case "==", "!=", "<", ">", "<=", ">=":
-		// A comparison with something written out looks at no more than that.
+		// A comparison with a literal costs no more than the literal.
 		if !tree.IsLiteral(n.Left) && !tree.IsLiteral(n.Right) && !isSmall(n.Left) {
 			replace(node, operator+n.Operator, n.Left, n.Right)
 		}
@@ -100,8 +100,7 @@ func isSmall(n ast.Node) bool {
 	return t.IsNumber() || t.IsBool() || t.IsTime() || t.IsDuration()
 }
 
-// bodyCost is what one item of a predicate costs: the lists and objects that its body writes out
-// are made anew for each.
+// bodyCost is the cost of one item of a predicate: its body allocates its literals for each.
 func bodyCost(body ast.Node) int {
 	count := entryCount(0)
 	ast.Walk(&body, &count)
@@ -119,8 +118,7 @@ func (c *entryCount) Visit(node *ast.Node) {
 	}
 }
 
-// A pattern is a compiled pattern of `matches` with what a byte that it looks at costs: the larger
-// it is, the more.
+// A pattern is a compiled pattern of `matches` with its cost per byte, which grows with its size.
 type pattern struct {
 	*regexp.Regexp
 	cost int

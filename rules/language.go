@@ -2,7 +2,7 @@ package rules
 
 import "github.com/quandohq/quando/rules/phrases"
 
-// A Language is one that people are told things in. The zero value is English.
+// A Language is a language of messages. The zero value is English.
 type Language = phrases.Language
 
 // The languages.

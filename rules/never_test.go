@@ -32,7 +32,7 @@ func TestMayBeTrue(t *testing.T) {
 		`let n = len(message.text); n > 3 and n < 2 + 9`,
 		`now().Format("15:04") >= "22:00" or now().Format("15:04") < "06:00"`,
 		`count_events("message.received", "1h") == 0`,
-		strings.Repeat(`(contact.city == "a" or contact.city == "b") and `, 12) + `contact.city == "c"`, // more than is looked at
+		strings.Repeat(`(contact.city == "a" or contact.city == "b") and `, 12) + `contact.city == "c"`, // more than the bounds of the analysis
 	} {
 		text := fmt.Sprintf(`vars: { on: false, city: Recife }
 calendars:

@@ -8,8 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// otherVerbs are what people write who have used other tools, or think in Portuguese, with the verb
-// that does it.
+// otherVerbs maps the verbs of other tools, and Portuguese words, to the verbs here.
 var otherVerbs = map[string]string{
 	"reply": "send_message", "answer": "send_message", "message": "send_message", "text": "send_message", "say": "send_message", "responder": "send_message", "enviar_mensagem": "send_message",
 	"label": "add_labels", "tag": "add_labels", "labels": "add_labels", "etiqueta": "add_labels", "etiquetas": "add_labels", "untag": "remove_labels",
@@ -21,7 +20,7 @@ var otherVerbs = map[string]string{
 	"exit": "stop", "end": "stop", "return": "stop", "parar": "stop", "repeat": "for_each", "loop": "for_each", "note": "log",
 }
 
-// otherKeys are what people write for keys of a rule, with what to write instead.
+// otherKeys maps wrong keys of a rule to what to write instead.
 var otherKeys = map[string]string{
 	"enabled": "`stage: draft` switches a rule off, `stage: live` on", "active": "`stage: draft` switches a rule off, `stage: live` on", "disabled": "`stage: draft` switches a rule off",
 	"trigger": "write when", "event": "write when", "on": "write when", "quando": "write when",
@@ -29,7 +28,7 @@ var otherKeys = map[string]string{
 	"then": "write do", "actions": "write do", "steps": "write do", "faça": "write do",
 }
 
-// verbHint says what could have been meant by an unknown verb.
+// verbHint suggests a verb for an unknown one.
 func (c *compiler) verbHint(name string, more ...string) string {
 	if near := source.DidYouMean(name, append(c.catalog.Verbs(), more...)); near != "" {
 		return near
@@ -43,8 +42,7 @@ func (c *compiler) verbHint(name string, more ...string) string {
 	return "the verbs are " + list(c.catalog.Verbs())
 }
 
-// nameHint says what could have been meant by a name that an expression cannot see, when no name is
-// near.
+// nameHint suggests a name for one that an expression cannot see, if no name is similar.
 func nameHint(name string) string {
 	switch strings.ToLower(name) {
 	case "yes", "on", "true", "sim":
@@ -79,7 +77,7 @@ var otherFacts = map[string]string{
 	"mensagem": "message", "trigger": "event", "payload": "event.data", "$json": "event.data", "label": "has_label(\"…\")", "labels": "has_label(\"…\")", "tags": "has_label(\"…\")",
 }
 
-// wordHint says what to write for a word that an expression cannot have where it stands.
+// wordHint suggests what to write for a word that is not allowed there.
 func wordHint(word string) string {
 	switch strings.ToLower(word) {
 	case "and", "e":
@@ -105,8 +103,7 @@ var habits = []struct {
 	{regexp.MustCompile(`(?:^|\s)(?:[Nn][ãa]o|N[Oo][Tt])\s+\w+\s*\(`), "write not in front of it, as in not open(\"office\")"},
 }
 
-// habitHint says what to write for an expression that is written as in another tool; empty where
-// none is known.
+// habitHint suggests what to write for an expression in the style of another tool, or "".
 func habitHint(text string) string {
 	for _, h := range habits {
 		if h.form.MatchString(text) {

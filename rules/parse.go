@@ -1,7 +1,7 @@
-// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls
-// for.
+// Package rules parses, checks and compiles YAML rules, and decides which of them apply to an
+// event.
 //
-// It does no input or output and has no clock of its own: what it needs to know it asks of Facts.
+// It does no input or output and has no clock of its own: it reads what it needs through Facts.
 package rules
 
 import (
@@ -19,7 +19,7 @@ type Problem = source.Problem
 // Problems is everything found wrong with a rule set.
 type Problems = source.Problems
 
-// The keys of a rule file.
+// fileKeys are the keys of a rule file.
 var fileKeys = []string{"vars", "calendars", "rules", "tests"}
 
 // A File is one parsed rule file.
@@ -107,9 +107,8 @@ func (f *File) endOfRule(i int) int {
 	return math.MaxInt
 }
 
-// Beside returns the file together with the calendars that it may use of other files, and without
-// their rules: so a rule that is not in a set can be compiled as if it were. A calendar that the
-// file defines itself is its own.
+// Beside returns the file together with the calendars of other files, without their rules: so a
+// rule that is not in a set compiles as if it were. The file's own calendars take precedence.
 func (f *File) Beside(others []*File) []*File {
 	own := make(map[string]bool)
 	if f.calendars != nil {

@@ -16,9 +16,9 @@ import (
 // maxPattern bounds the size of a compiled pattern of `matches`.
 const maxPattern = 2000
 
-// A resolver walks an expression's syntax tree, finds every wrong name in it, and refuses what
-// could cost more than a condition should: expr's own budgets do not stop ranges, reduce and
-// predicates within predicates.
+// A resolver walks an expression's syntax tree, reports every wrong name in it, and refuses what
+// could cost more than a condition should: expr's own budgets do not stop ranges, reduce and nested
+// predicates.
 type resolver struct {
 	env       *environment
 	text      string
@@ -26,8 +26,8 @@ type resolver struct {
 	facts     []string
 	calls     []string
 	calendars []string
-	vars      []string // constants it reads; "*" when it cannot be told which
-	counts    []string // events that it counts; all when it cannot be told which
+	vars      []string // constants it reads; "*" if unknown
+	counts    []string // events that it counts; all if unknown
 	patterns  int      // the size of the patterns
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
@@ -38,8 +38,7 @@ func (r *resolver) report(node ast.Node, hint, format string, args ...any) *Type
 	return Anything
 }
 
-// resolve returns the type of a name, a field or a call, and nil for what only expr's checker can
-// tell.
+// resolve returns the type of a name, a field or a call, and nil if only expr's checker knows it.
 func (r *resolver) resolve(node ast.Node) *Type {
 	switch n := node.(type) {
 	case nil:
@@ -133,7 +132,7 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 	return t
 }
 
-// has reports a fact that what starts the rule never comes with.
+// has reports a fact that the rule's trigger never provides.
 func (r *resolver) has(n ast.Node, fact string) bool {
 	if r.env.available[fact] {
 		return true
@@ -146,7 +145,7 @@ func (r *resolver) has(n ast.Node, fact string) bool {
 	return false
 }
 
-// names returns everything that could have been meant by an unknown name.
+// names returns the candidates for an unknown name.
 func (r *resolver) names() []string {
 	var names []string
 	for name := range r.env.names {
@@ -224,7 +223,7 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	return nil
 }
 
-// oneOfValues reports a field that is compared with something it can never be.
+// oneOfValues reports a field that is compared with a value it never has.
 func (r *resolver) oneOfValues(field, constant ast.Node) {
 	s, ok := constant.(*ast.StringNode)
 	member, isMember := field.(*ast.MemberNode)
@@ -247,8 +246,7 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 	}
 }
 
-// pattern keeps patterns small and written by the rule's author: what a customer wrote is never a
-// pattern.
+// pattern bounds the size of patterns and requires literals: a customer's text is never a pattern.
 func (r *resolver) pattern(n ast.Node) {
 	s, ok := n.(*ast.StringNode)
 	if !ok {

@@ -83,7 +83,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 	return f.result
 }
 
-// constant checks a date or a time zone that is written out: it either always works or never does.
+// constant checks a literal date or time zone: it either always works or never does.
 func (r *resolver) constant(n *ast.CallNode, name string) {
 	if name != "date" && name != "timezone" {
 		return
@@ -103,8 +103,7 @@ func (r *resolver) constant(n *ast.CallNode, name string) {
 	}
 }
 
-// methods are Go's methods of times and durations that expressions may call: those that cost
-// little.
+// methods are Go's methods of times and durations that expressions may call: the cheap ones.
 var methods = []string{
 	"Year", "Month", "Day", "Hour", "Minute", "Second", "Weekday", "YearDay", "Unix", "UnixMilli", "Add", "Sub", "AddDate", "Before", "After", "Equal", "IsZero", "In",
 	"UTC", "Truncate", "Round", "String", "Format", "Hours", "Minutes", "Seconds", "Milliseconds", "Abs",

@@ -59,8 +59,8 @@ type Rule struct {
 	Line    int
 
 	Scopes []string // that the steps' own calls need
-	Reads  []string // that looking up names and facts, and settling repeats, needs besides
-	Facts  []string // that its expressions and steps may ask for, in order
+	Reads  []string // also needed to look up names and facts, and to check whether a retry is safe
+	Facts  []string // that its expressions and steps may read, in order
 
 	ordinal   int
 	column    int
@@ -206,9 +206,9 @@ func (r *Rule) Emits() []string { return r.emits }
 // and items of a schedule.
 func (r *Rule) SameTrigger(other *Rule) bool { return r.when == other.when }
 
-// Source returns a rule file that holds this rule alone with all that it depends on. Compiled
-// again, it gives the same rule with the same version, so a run can go on with the version that it
-// began with.
+// Source returns a rule file that holds this rule alone with all that it depends on. Compiling it
+// gives the same rule with the same version, so a run can continue with the version that it began
+// with.
 func (r *Rule) Source() string { return r.source }
 
 // ReadsAfter reports whether what comes after a step in the rule may read a name: that of a step's
@@ -241,7 +241,7 @@ func stepsRead(list []*Step, word *regexp.Regexp) bool {
 	return !walkSteps(list, func(s *Step) bool { return !s.reads(word) })
 }
 
-// reads reports whether an expression of the step has a word in it, as a name or otherwise.
+// reads reports whether an expression of the step contains a word.
 func (s *Step) reads(word *regexp.Regexp) bool {
 	found := false
 	look := func(x *Expression) { found = found || x != nil && word.MatchString(x.Text) }

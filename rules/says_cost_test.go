@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// What a customer wrote is taken apart into words once, however many rules look for words in it.
+// A customer's text is split into words once, however many rules search it.
 func TestSaysOfManyRules(t *testing.T) {
 	var list []*rules.Rule
 	for i := range 100 {

@@ -8,8 +8,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// maxDays is how far ahead the next tick is looked for: 29 February comes every eight years at the
-// longest.
+// maxDays bounds the search for the next tick: 29 February comes every eight years at the longest.
 const maxDays = 9 * 366
 
 // Next returns the first tick after a time, or the zero time when there is none. The zone is the
@@ -62,8 +61,8 @@ func (s *Schedule) timesOn(day time.Time) []time.Duration {
 // starBit marks a field of a cron that was written as a star.
 const starBit = 1 << 63
 
-// cronDay tells whether a day fits: where both the day of the month and the day of the week are
-// written out, either will do.
+// cronDay reports whether a day matches: if both the day of the month and the day of the week are
+// given, either is enough.
 func cronDay(spec *cron.SpecSchedule, day time.Time) bool {
 	dayOfMonth := spec.Dom&(1<<uint(day.Day())) != 0
 	dayOfWeek := spec.Dow&(1<<uint(day.Weekday())) != 0

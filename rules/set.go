@@ -38,9 +38,9 @@ func (s *Set) Names() []NameUse {
 	return names
 }
 
-// With returns the set with more rules; one whose id is there already takes its place. It is for
-// the last good version of a rule whose text is broken now: what is Broken stays so, for people to
-// see. A rule that would start others for ever together with those of the set is left out.
+// With returns the set with more rules; each replaces one of the same id. It is for the last good
+// version of a rule whose text is broken now: Broken still lists it. A rule that would form an
+// endless cycle with those of the set is left out.
 func (s *Set) With(list ...*Rule) *Set {
 	for {
 		out := s.with(list)
@@ -49,7 +49,7 @@ func (s *Set) With(list ...*Rule) *Set {
 			out.index = buildIndex(out.Rules)
 			return out
 		}
-		// The set has no cycle of its own, so each leads through one of the list.
+		// The set itself has no cycle, so each goes through a rule of the list.
 		n := len(list)
 		list = slices.DeleteFunc(slices.Clone(list), func(r *Rule) bool {
 			return slices.ContainsFunc(cycles, func(c Cycle) bool {
@@ -62,8 +62,8 @@ func (s *Set) With(list ...*Rule) *Set {
 	}
 }
 
-// with puts the rules together. They are copies, because a rule knows its place in its set and
-// others may be looking at it.
+// with combines the rules. It copies them, because a rule knows its position in its set and others
+// may be reading it.
 func (s *Set) with(list []*Rule) *Set {
 	out := &Set{Broken: s.Broken, Tests: s.Tests, Calendars: s.Calendars, cycles: s.cycles, byID: make(map[string]*Rule, len(s.Rules)+len(list))}
 	for _, r := range slices.Concat(s.Rules, list) {
@@ -80,9 +80,9 @@ func (s *Set) with(list []*Rule) *Set {
 	return out
 }
 
-// Listens returns the service's events that the rule must hear of: those that start it, end its
-// runs or are waited for by them, and those that its expressions count. They are in the order of
-// the service's reference. A draft hears of nothing.
+// Listens returns the service's events that the rule needs: those that start it, end its runs or
+// are awaited by them, and those that its expressions count. They are in the order of the service's
+// reference. A draft needs none.
 func (r *Rule) Listens() []string {
 	if r.Stage == Draft {
 		return nil

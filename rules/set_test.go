@@ -18,8 +18,8 @@ func mustCompile(t *testing.T, text string) *rules.Set {
 	return set
 }
 
-// TestLastGoodVersion shows what becomes of a rule whose text is broken: its last good version goes
-// on, among the others, and the reasons stay visible.
+// TestLastGoodVersion shows that the last good version of a broken rule stays in use, among the
+// others, and the reasons stay visible.
 func TestLastGoodVersion(t *testing.T) {
 	before := mustCompile(t, `rules:
   - { id: a, when: message.received, if: message.by == "customer", do: [mark_read] }

@@ -34,10 +34,10 @@ type Setting struct {
 	Value *Value
 }
 
-// String writes the value as it stands in a rule, for people.
+// String returns the value as written in a rule.
 func (v *Value) String() string { return v.words(redact.Everything) }
 
-// Shown writes the value of an argument as people may see it who may not write rules.
+// Shown returns the value of an argument for readers who may not write rules.
 func (v *Value) Shown(name string) string { return v.words(redact.Ordinary.Of(name)) }
 
 func (v *Value) words(s redact.Secrecy) string {
@@ -77,7 +77,7 @@ func (v *Value) Constant() (any, bool) {
 	return v.constant, true
 }
 
-// Render works out a value. A text is interpolated once: what comes out of an expression is data.
+// Render evaluates a value. It interpolates a text once: the result of an expression is data.
 func (e *Evaluation) Render(v *Value) (any, error) {
 	switch {
 	case v.whole != nil:
@@ -138,7 +138,7 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 // failed says which expression of a step could not be worked out; a text may hold several.
 func (x *Expression) failed(err error) error {
 	if _, ok := errors.AsType[*ExpressionError](err); !ok {
-		return err // asking for a fact failed, whoever asked
+		return err // reading a fact failed
 	}
 	return fmt.Errorf("{{ %v }}: %w", brief(x.Text), err)
 }
@@ -148,9 +148,8 @@ func neverClosed(n *source.Node, offset int) Problem {
 	return issue{offset, "{{ is never closed with }}", ""}.at(n, 0)
 }
 
-// escapeAddress has the values of expressions in an address escaped: what a customer wrote is a
-// part of one segment of the path, or of one value of the query, and ends neither. An expression at
-// the beginning is the address itself.
+// escapeAddress escapes the values of expressions in a URL: a customer's text stays within one
+// segment of the path, or one value of the query. An expression at the beginning is the URL itself.
 func escapeAddress(pieces []piece) {
 	for i := range pieces {
 		if i > 0 && pieces[i].expression != nil {
@@ -159,8 +158,7 @@ func escapeAddress(pieces []piece) {
 	}
 }
 
-// escapeValue escapes everything that is no letter or digit of ASCII, nor one of -_.~, for the path
-// and the query alike.
+// escapeValue escapes everything but ASCII letters, digits and -_.~, for path and query.
 func escapeValue(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {

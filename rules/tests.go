@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A Test is a story about customers and the team, with what the rules must do in it.
+// A Test is a scenario with customers and the team, and the effects that it expects of the rules.
 type Test struct {
 	Name   string
 	Rules  []string // the ids of those that run; empty is all
@@ -25,7 +25,7 @@ type Test struct {
 	Line   int
 }
 
-// A TestStep is one thing that happens, or one look at what the rules did.
+// A TestStep is one action, or one check of the effects.
 type TestStep struct {
 	Line     int
 	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, late, at, fault, answer
@@ -149,7 +149,7 @@ func (c *compiler) testState(n *source.Node) map[string]any {
 			continue
 		}
 		for _, item := range p.Value.Items {
-			// Where a name says it all, the name will do: labels: [vip].
+			// A name alone is enough for an object that needs no more: labels: [vip].
 			if item.Kind != source.Scalar {
 				c.mapping(item, "an item of "+p.Key.Value, keys...)
 			}
@@ -159,7 +159,7 @@ func (c *compiler) testState(n *source.Node) map[string]any {
 	return out
 }
 
-// faults reads which faults a test is run with again, as "deliver twice".
+// faults reads the faults with which a test is repeated, as "deliver twice".
 func (c *compiler) faults(n *source.Node) []string {
 	var out []string
 	if n.Kind == source.Scalar && n.Value == "all" {
@@ -235,7 +235,7 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 	return s
 }
 
-// testActors reports a step whose words do not make a sentence.
+// testActors reports a step whose keys do not fit together.
 func (c *compiler) testActors(n *source.Node) {
 	has := func(key string) bool { return n.Get(key) != nil }
 	switch {
@@ -264,7 +264,7 @@ func (c *compiler) testActors(n *source.Node) {
 	}
 }
 
-// fault checks what a fault asks for.
+// fault checks the fields of a fault.
 func (c *compiler) fault(n *source.Node) {
 	if v := c.required(n, "fault", "operation"); v != nil {
 		if method, path, ok := strings.Cut(v.Value, " "); v.Value != "*" && (!ok || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) || !strings.HasPrefix(path, "/")) {
@@ -290,7 +290,7 @@ func (c *compiler) fault(n *source.Node) {
 	}
 }
 
-// answer checks what another system is said to answer.
+// answer checks the answer of another system.
 func (c *compiler) answer(n *source.Node) {
 	if v := c.required(n, "answer", "url"); v != nil {
 		c.text(v, "url")

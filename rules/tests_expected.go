@@ -76,8 +76,8 @@ func (c *compiler) matcher(n *source.Node, a *Arg) {
 // they hold secrets.
 var outsideArgs = []string{"method", "url", "json"}
 
-// hasEffect reports whether a verb changes something: reading is no effect, and what a call does to
-// another system nobody knows.
+// hasEffect reports whether a verb changes something: a read has no effect, and the effect of a
+// call to another system is unknown.
 func hasEffect(s *Schema) bool {
 	return s.Outside || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
 }

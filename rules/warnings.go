@@ -34,8 +34,8 @@ func (c *compiler) warnings(n *source.Node) {
 	}
 }
 
-// sendsOften says to what the rule writes again and again; nothing where its conditions or its
-// steps may prevent that.
+// sendsOften returns the events on which the rule may send too often, or nothing if its conditions
+// or steps may prevent that.
 func (r *Rule) sendsOften() (often, hint string) {
 	switch s := r.When.Schedule; {
 	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
@@ -47,8 +47,8 @@ func (r *Rule) sendsOften() (often, hint string) {
 	return "", ""
 }
 
-// hearsOften says to what of its events the rule writes, of the first that comes often and that its
-// conditions let through.
+// hearsOften returns the first of the rule's events that is frequent and that its conditions let
+// through.
 func (r *Rule) hearsOften() string {
 	for _, e := range vocabulary.Events() {
 		through := !r.changes()
@@ -95,15 +95,15 @@ func (r *Rule) waitsLong() bool {
 	return false
 }
 
-// readsContent reports whether a condition looks at what the message says.
+// readsContent reports whether a condition reads the text of the message.
 func readsContent(conditions []*Expression) bool {
 	return slices.ContainsFunc(conditions, func(x *Expression) bool {
 		return slices.Contains(x.calls, "says") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
 	})
 }
 
-// hearsNothing reports whether the runs of the rule are in lanes of their own, in which no event of
-// the service ever comes.
+// hearsNothing reports whether the runs of the rule have lanes of their own, which get no events of
+// the service.
 func (r *Rule) hearsNothing() bool {
 	s := r.When.Schedule
 	return s != nil && (s.Each == "" || s.Each == "contacts")
@@ -118,7 +118,7 @@ func (r *Rule) started() string {
 
 const hearsNothingHint = "make it two rules: the schedule, and one on the event"
 
-// nilKey warns of a key that is missing for some: the rule does not run for them at all.
+// nilKey warns of a key that is missing for some: the rule never runs for them.
 func (c *compiler) nilKey(n *source.Node, x *Expression) {
 	if !plainField.MatchString(x.Text) {
 		return
@@ -163,7 +163,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
 	}
 	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)
-	p.Text = "" // what a pipeline prints is read by more people than the file
+	p.Text = "" // more people read a pipeline's output than the file
 	c.add(p)
 }
 
@@ -173,8 +173,8 @@ type secretLook struct {
 	named, address bool
 }
 
-// only returns the values that facts have in some events, and no others. Own is whether what rules
-// send is among them.
+// only returns the values that facts can have in some events. Own says whether messages sent by
+// rules are among them.
 func only(events []string, own bool) map[string][]any {
 	if len(events) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func only(events []string, own bool) map[string][]any {
 	for _, e := range events {
 		only["event.type"] = append(only["event.type"], e)
 	}
-	// Rules on several events may well ask who a message is by.
+	// Rules on several events may need to test a message's sender.
 	if e := vocabulary.EventOf(events[0]); e != nil && !slices.ContainsFunc(events, func(other string) bool { return other != e.Type }) {
 		for _, by := range e.By {
 			if own || by != vocabulary.ByEngine {
@@ -194,15 +194,14 @@ func only(events []string, own bool) map[string][]any {
 	return only
 }
 
-// A condition is an expression with where it stands, and what is known of the facts that it looks
-// at.
+// A condition is an expression with its position, and the possible values of the facts it reads.
 type condition struct {
 	x    *Expression
 	node *source.Node
 	only map[string][]any
 }
 
-// sound warns of a condition that is never true, or always, and of what comes of that.
+// sound warns of a condition that is never true, or always, and of the consequence.
 func (c *compiler) sound(k condition, never, always string) {
 	if k.x != nil {
 		c.soundTogether([]condition{k}, never, always)
@@ -222,8 +221,7 @@ func (c *compiler) soundTogether(list []condition, never, always string) {
 		}
 	}
 	for _, k := range list {
-		// A condition that says what is so anyway, such as who wrote a message that was received, does no
-		// harm.
+		// A redundant condition, such as the sender of a received message, does no harm.
 		if found := suspect.Clash(k.x.otherwise, nil); found != nil && strings.TrimSpace(k.x.Text) != "true" {
 			hint := ""
 			if len(found) > 1 {

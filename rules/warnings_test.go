@@ -2,8 +2,8 @@ package rules_test
 
 import "testing"
 
-// TestNoWarning holds the checker to say nothing of rules that write often to nobody, and hear what
-// they wait for.
+// TestNoWarning checks that there are no warnings for rules that send often but reach no one, and
+// that get the events they wait for.
 func TestNoWarning(t *testing.T) {
 	for name, text := range map[string]string{
 		"a label keeps it from writing again": `

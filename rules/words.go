@@ -16,14 +16,14 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// words says what was so when a condition was true or false. It is empty where there are no better
-// words than the condition itself.
+// words describes why a condition was true or false. It is empty if the condition itself says it
+// best.
 func (e *Evaluation) words(x *Expression, truth bool) string {
 	node, err := x.env.parse(x.Text)
 	if err != nil {
 		return ""
 	}
-	return (&wording{e, x.env}).say(node, truth)
+	return (&wording{e, x.env}).describe(node, truth)
 }
 
 // A wording puts the parts of a condition into words, with the values that they had.
@@ -45,12 +45,12 @@ func (w *wording) either(truth bool, code phrases.Code, args ...any) string {
 	return w.t(code, args...)
 }
 
-// say words a part that was true or false.
-func (w *wording) say(node ast.Node, truth bool) string {
+// describe words a part that was true or false.
+func (w *wording) describe(node ast.Node, truth bool) string {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
 		if n.Operator == "not" || n.Operator == "!" {
-			return w.say(n.Node, !truth)
+			return w.describe(n.Node, !truth)
 		}
 	case *ast.BinaryNode:
 		return w.binary(n, truth)
@@ -81,11 +81,11 @@ func (w *wording) binary(n *ast.BinaryNode, truth bool) string {
 	return ""
 }
 
-// joined words those parts of an and or an or that decided it.
+// joined describes the operands of an and or an or that decided it.
 func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 	all := n.Operator == "and" || n.Operator == "&&"
-	if all == truth { // both are as the whole is
-		left, right := w.say(n.Left, truth), w.say(n.Right, truth)
+	if all == truth { // both have the value of the whole
+		left, right := w.describe(n.Left, truth), w.describe(n.Right, truth)
 		if left == "" || right == "" {
 			return ""
 		}
@@ -93,7 +93,7 @@ func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 	}
 	for _, part := range []ast.Node{n.Left, n.Right} {
 		if v, ok := w.value(part); ok && v == truth {
-			return w.say(part, truth)
+			return w.describe(part, truth)
 		}
 	}
 	return ""
@@ -251,8 +251,7 @@ func (w *wording) value(node ast.Node) (any, bool) {
 	return v, err == nil
 }
 
-// valueWords words the value of a part. What is known by an id goes by its name where that is known
-// too.
+// valueWords describes the value of a part. It shows an id's name if that is known too.
 func (w *wording) valueWords(node ast.Node) (string, bool) {
 	v, ok := w.value(node)
 	if !ok {
@@ -287,7 +286,7 @@ func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
 	return name, name != nil
 }
 
-// plainWord is a text that needs no quotes to be told from what stands around it.
+// plainWord matches a text that needs no quotes within a sentence.
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pN_.:+-]*$`) })
 
 // wordsOf writes a value for a sentence.

@@ -11,8 +11,9 @@ import (
 // decode turns a raw object into a typed one.
 type decode[T any] func(map[string]any, *Profile) T
 
-// one makes a call that answers with a single object. The anchor is a field by which the object is known: where it is missing, the
-// object is looked for inside a wrapper. An answer without a body gives the zero object.
+// one makes a call that returns a single object. The anchor is a field by which the object is
+// recognized: if it is missing, the object is searched inside a wrapper. An answer without a body
+// gives the zero object.
 func one[T any](ctx context.Context, c *Client, r request, kind string, anchor Paths, d decode[T]) (T, reply, error) {
 	out, err := c.do(ctx, r)
 	if err != nil {
@@ -22,7 +23,7 @@ func one[T any](ctx context.Context, c *Client, r request, kind string, anchor P
 	return d(c.unwrap(out.value, kind, anchor), c.profile), out, nil
 }
 
-// created is one for calls whose answer must tell the new object's id, without which nothing can be done with it.
+// created is one for calls whose answer must have the new object's id, without which it is useless.
 func created[T any](ctx context.Context, c *Client, r request, kind string, id Paths, d decode[T]) (T, reply, error) {
 	v, out, err := one(ctx, c, r, kind, id, d)
 	if err == nil && fields(c.unwrap(out.value, kind, id)).id(id) == "" {
@@ -49,7 +50,8 @@ func (c *Client) unwrap(v any, kind string, anchor Paths) map[string]any {
 	return m
 }
 
-// withSiblings adds to an object what an answer puts beside it: {"attendance": {…}, "contact": {…}} is an attendance with its contact.
+// withSiblings adds to an object what an answer puts beside it: {"attendance": {…}, "contact": {…}}
+// is an attendance with its contact.
 func withSiblings(object, answer map[string]any, kind string) map[string]any {
 	whole := object
 	for name, v := range answer {
@@ -71,7 +73,7 @@ type Page[T any] struct {
 	// NextCursor continues the list; it is empty on the last page and where the service gives none.
 	NextCursor string
 
-	// What the answer said, for the iterators: whether it named a cursor at all (null included), or denied that there
+	// For the iterators: whether the answer had a cursor at all (null included), or denied that there
 	// is more.
 	cursorGiven, ended bool
 }
@@ -147,7 +149,8 @@ func onlyArray(m map[string]any) (found []any, ok bool) {
 	return found, ok
 }
 
-// isNull reports whether an envelope has null where the list would be and says nothing else, which is how some services write an empty list.
+// isNull reports whether an envelope has null if the list would be and says nothing else, which is
+// how some services write an empty list.
 func (p *ListProfile) isNull(m map[string]any) bool {
 	for name, v := range m {
 		if _, object := asObject(v); object && !p.isPage(name) {
@@ -160,7 +163,7 @@ func (p *ListProfile) isNull(m map[string]any) bool {
 	})
 }
 
-// isPage reports whether a member of an envelope tells of the page.
+// isPage reports whether a member of an envelope describes the page.
 func (p *ListProfile) isPage(name string) bool {
 	return slices.ContainsFunc(slices.Concat(p.Items, p.NextCursor, p.HasMore), func(path string) bool { return strings.HasPrefix(path, name+".") })
 }

@@ -28,13 +28,13 @@ type Attendance struct {
 	Status          string // open or closed
 	ConversationID  string
 	ContactID       string
-	AssigneeID      string // empty: nobody
+	AssigneeID      string // empty: unassigned
 	SectorID        string
 	OpenedAt        time.Time
 	FirstResponseAt *time.Time
 	ClosedAt        *time.Time
 	CloseReason     string
-	Contact         *Contact // where the answer carries it, as that of GetAttendance does
+	Contact         *Contact // if the answer carries it, as that of GetAttendance does
 	Assignee        *Person  // likewise
 	Raw             map[string]any
 }
@@ -56,7 +56,7 @@ func DecodeAttendance(raw map[string]any, p *Profile) Attendance {
 		a.Assignee = &person
 	}
 	if a.Status == "" && a.ID != "" {
-		// The closing time tells what a service without a status field does not say.
+		// A service without a status field shows only the closing time.
 		a.Status = StatusOpen
 		if a.ClosedAt != nil {
 			a.Status = StatusClosed
@@ -97,7 +97,7 @@ func (c *Client) ListAttendances(ctx context.Context, q AttendanceQuery) (Page[A
 	return list(ctx, c, request{op: o, query: url.Values(v)}, DecodeAttendance)
 }
 
-// Attendances walks all attendances that fit, from q.Cursor on.
+// Attendances iterates over all matching attendances, from q.Cursor on.
 func (c *Client) Attendances(ctx context.Context, q AttendanceQuery) iter.Seq2[Attendance, error] {
 	q.Limit = pageSize(q.Limit)
 	return byCursor(opListAttendances, q.Cursor, func(a *Attendance) string { return a.ID }, func(cursor string) (Page[Attendance], error) {
@@ -121,8 +121,8 @@ func (c *Client) CurrentAttendance(ctx context.Context, conversation string) (*A
 	return &a, nil
 }
 
-// CloseAttendance closes the current attendance of a conversation. The call names the conversation, not the attendance: before a
-// repeat, make sure that the current attendance is still the same one.
+// CloseAttendance closes the current attendance of a conversation. The call names the conversation,
+// not the attendance: before a repeat, make sure that the current attendance is still the same one.
 func (c *Client) CloseAttendance(ctx context.Context, conversation, reason string) (Attendance, error) {
 	body := struct {
 		Reason string `json:"reason,omitempty"`
@@ -131,7 +131,8 @@ func (c *Client) CloseAttendance(ctx context.Context, conversation, reason strin
 	return v, err
 }
 
-// Assignment is an entry of a conversation's history: who took it over, received it or handed it back.
+// Assignment is an entry of a conversation's history: who took it over, received it or handed it
+// back.
 type Assignment struct {
 	ID             string
 	ConversationID string
@@ -195,8 +196,8 @@ func defaultAttendanceFields() AttendanceFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *AttendanceFields) whole(f fields) bool {
-	return tells(f, asString, notNull, n.Status) && tells(f, asText, orNull, n.Protocol) && tells(f, asTime, notNull, n.OpenedAt) &&
-		tells(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && tells(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
+	return hasAll(f, asString, notNull, n.Status) && hasAll(f, asText, orNull, n.Protocol) && hasAll(f, asTime, notNull, n.OpenedAt) &&
+		hasAll(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && hasAll(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
 }

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A call ends with its context or at its time, wherever it is, says rightly whether it may have left, and leaves no connection behind.
+// A call ends with its context or at its time, wherever it is, says rightly whether it may have
+// left, and leaves no connection behind.
 func TestCallsEnd(t *testing.T) {
 	here := make(chan struct{}, 10) // the call is where the test wants it
 	arrive := func() { here <- struct{}{} }

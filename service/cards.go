@@ -16,12 +16,14 @@ var (
 // CardResult is a card after a call that changed it.
 type CardResult struct {
 	Card
-	// Replayed says that the same call with the same key had been made before, and this is its answer once more.
+	// Replayed says that the key was used before with the same call, and that this is the stored
+	// answer.
 	Replayed bool
 }
 
-// GetCard reads one card with its version. Where the service has no such call the list is searched: the profile may say so,
-// and a service that answers 404 or 405 before it has ever shown a single card is tried that way too.
+// GetCard reads one card with its version. If the service has no such call, it searches the list:
+// if the profile says so, or after a 404 or 405 from a service that has never answered this call
+// with a card.
 func (c *Client) GetCard(ctx context.Context, id string) (Card, error) {
 	o := c.profile.Cards.operation(c.profile.Cards.Get)
 	if o.Path == "" || c.learned.noCardGet.Load() {
@@ -39,13 +41,14 @@ func (c *Client) GetCard(ctx context.Context, id string) (Card, error) {
 	}
 	found, searchErr := c.searchCard(ctx, id)
 	if searchErr != nil {
-		return Card{}, err // the first answer says more than a search in vain
+		return Card{}, err // the first error says more than a failed search
 	}
 	c.learned.noCardGet.Store(true)
 	return found, nil
 }
 
-// searchCard looks for a card in the list of all boards, and board by board where the service wants a board named.
+// searchCard searches for a card in the list of all boards, or board by board if the service
+// requires a board.
 func (c *Client) searchCard(ctx context.Context, id string) (Card, error) {
 	card, found, err := c.searchBoard(ctx, id, "")
 	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest && !e.Local {
@@ -74,7 +77,7 @@ func (c *Client) searchBoard(ctx context.Context, id, board string) (Card, bool,
 	return Card{}, false, nil
 }
 
-// NewCard is a card to put on a board. Its JSON is for keeping it; what is sent is named by the profile.
+// NewCard is a card to create. Its JSON is for storage; the profile names the fields that are sent.
 type NewCard struct {
 	BoardID        string     `json:"board_id,omitempty"`
 	StageID        string     `json:"stage_id,omitempty"`
@@ -85,11 +88,11 @@ type NewCard struct {
 	DueDate        *time.Time `json:"due_date,omitempty"`
 	ContactID      string     `json:"contact_id,omitempty"`
 	ConversationID string     `json:"conversation_id,omitempty"`
-	AttendanceID   string     `json:"attendance_id,omitempty"` // sent only where the profile names a field for it
+	AttendanceID   string     `json:"attendance_id,omitempty"` // sent only if the profile names a field for it
 }
 
-// CreateCard puts a card on a board. The key, 8 to 128 characters, makes a repeat harmless for 7 days: the same
-// key and card give the first answer again.
+// CreateCard creates a card. The key, 8 to 128 characters, makes a repeat harmless for 7 days: the
+// same key and card return the first answer.
 func (c *Client) CreateCard(ctx context.Context, key string, n NewCard) (CardResult, error) {
 	o := c.profile.Cards.operation(c.profile.Cards.Create)
 	if err := checkKey(o, key); err != nil {
@@ -117,7 +120,8 @@ func (c *Client) CreateCard(ctx context.Context, key string, n NewCard) (CardRes
 	return r, err
 }
 
-// MoveCard moves a card to another stage of its board. The version is the one the card was read with; the key works as in CreateCard.
+// MoveCard moves a card to another stage of its board. The version is the one the card was read
+// with; the key works as in CreateCard.
 func (c *Client) MoveCard(ctx context.Context, key, id, version, stage string) (CardResult, error) {
 	p := &c.profile.Cards
 	o := p.operation(p.Move)
@@ -128,7 +132,7 @@ func (c *Client) MoveCard(ctx context.Context, key, id, version, stage string) (
 	return c.card(ctx, request{op: o, id: id, body: body, key: postKey(o, key), ifMatch: c.ifMatch(version)})
 }
 
-// CardPatch changes the fields that are set. LabelIDs replaces all labels. Its JSON is for keeping it, as that of NewCard.
+// CardPatch changes the fields that are set. LabelIDs replaces all labels. Its JSON is for storage.
 type CardPatch struct {
 	Title          Opt[string]    `json:"title,omitzero"`
 	Description    Opt[string]    `json:"description,omitzero"`
@@ -139,7 +143,8 @@ type CardPatch struct {
 	ConversationID Opt[string]    `json:"conversation_id,omitzero"`
 }
 
-// UpdateCard edits a card. On a version conflict read it again, apply the change again, and send the new version.
+// UpdateCard edits a card. On a version conflict read it again, apply the change again, and send
+// the new version.
 func (c *Client) UpdateCard(ctx context.Context, id, version string, patch CardPatch) (CardResult, error) {
 	p := &c.profile.Cards
 	given := map[string]any{}
@@ -165,7 +170,7 @@ func (c *Client) UpdateCard(ctx context.Context, id, version string, patch CardP
 	return c.card(ctx, request{op: p.operation(p.Update), id: id, body: c.cardBody(p.Update, given, version), ifMatch: c.ifMatch(version)})
 }
 
-// card makes a call that answers with a card, and reads what the headers tell.
+// card makes a call that returns a card, and reads its headers.
 func (c *Client) card(ctx context.Context, r request) (CardResult, error) {
 	card, out, err := one(ctx, c, r, "card", c.profile.Card.ID, DecodeCard)
 	if err != nil {
@@ -180,7 +185,7 @@ func (c *Client) card(ctx context.Context, r request) (CardResult, error) {
 	return CardResult{Card: card, Replayed: replayed}, nil
 }
 
-// version is an ETag without its dress.
+// version returns an ETag without its quotes and weak prefix.
 func version(tag string) string {
 	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
 }
@@ -191,8 +196,8 @@ func (c *Client) ifMatch(version string) string {
 	case version == "" || p.VersionIn == "body":
 		return ""
 	case p.VersionIn == "both" && p.IfMatch == "auto" && !c.learned.etag.Load():
-		// How the service writes a version in a header shows with its first ETag, and one that is quoted where it should not
-		// be would pass for an outdated one. The body has it too.
+		// The first ETag shows how the service writes a version in a header, and a wrongly quoted version
+		// would count as outdated. The body has it too.
 		return ""
 	case p.IfMatch == "bare" || p.IfMatch == "auto" && c.learned.bareETag.Load():
 		return version
@@ -200,7 +205,7 @@ func (c *Client) ifMatch(version string) string {
 	return `"` + version + `"`
 }
 
-// cardBody names the given fields as the service does.
+// cardBody maps field names to those of the service.
 func (c *Client) cardBody(o CardOperation, given map[string]any, version string) map[string]any {
 	body := make(map[string]any, len(given)+1)
 	for ours, theirs := range o.Body {
@@ -211,7 +216,7 @@ func (c *Client) cardBody(o CardOperation, given map[string]any, version string)
 	if version != "" && c.profile.Cards.VersionIn != "header" {
 		body["version"] = version
 		if n, err := strconv.ParseInt(version, 10, 64); err == nil {
-			body["version"] = n // as cards show it
+			body["version"] = n // a number, as in cards
 		}
 	}
 	return body
@@ -234,7 +239,7 @@ func checkKey(o Operation, key string) error {
 	return nil
 }
 
-// postKey leaves the key out where the profile makes the operation something else than a POST.
+// postKey returns no key if the profile uses another method than POST.
 func postKey(o Operation, key string) string {
 	if o.Method != http.MethodPost {
 		return ""

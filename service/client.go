@@ -21,34 +21,35 @@ const (
 
 // Options configure a Client. BaseURL and APIKey are required; every other zero value works.
 type Options struct {
-	// BaseURL is the service's address with its version segment, https://example.com/api/v1. A sub-path and a trailing
-	// slash are fine.
+	// BaseURL is the service's address with its version segment, https://example.com/api/v1. A
+	// sub-path and a trailing slash are fine.
 	BaseURL string
 	// APIKey is sent to the host of BaseURL and nowhere else.
 	APIKey Secret
 	// Profile fits the client to the service; nil means DefaultProfile.
 	Profile *Profile
 
-	// Rate is a ceiling of our own in requests per second; 0 means none. It is ignored when a Limiter is given.
+	// Rate is our own limit in requests per second; 0 means none. It is ignored if a Limiter is given.
 	Rate float64
 	// Limiter is shared by all clients that use the same key; nil makes one for this client.
 	Limiter *Limiter
-	// MaxWait bounds how long a call waits to be let through, under a pause or a ceiling: 0 means as long as its
-	// context allows, less than 0 not at all. A call that would wait longer fails at once with a local 429 that says
+	// MaxWait bounds how long a call waits for the limiter: 0 means as long as its context allows,
+	// less than 0 not at all. A call that would wait longer fails at once with a local 429 that says
 	// how long.
 	MaxWait time.Duration
 
-	// Timeout bounds one request, from the moment it is let through until its answer is read; 10 seconds by default.
+	// Timeout bounds one request, from when the limiter admits it until its answer is read; 10 seconds
+	// by default.
 	Timeout time.Duration
 	// UploadTimeout is the same for media uploads; 2 minutes by default.
 	UploadTimeout time.Duration
 	// Transport carries the requests; nil means one that keeps enough connections for many workers.
 	Transport http.RoundTripper
 
-	// Allow is asked before each call. Its error ends the call; nil allows all.
+	// Allow is called before each call. Its error ends the call; nil allows all.
 	Allow func(context.Context) error
 
-	// Now and Sleep are the clock of pauses and ceilings; nil means the real one.
+	// Now and Sleep are the clock of pauses and limits; nil means the real one.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
 
@@ -74,11 +75,11 @@ type Client struct {
 
 	authorization, userAgent string // header values
 
-	learned *learned
+	learned *observed
 }
 
-// learned is what the service's answers have shown so far.
-type learned struct {
+// observed is what the service's answers have shown so far.
+type observed struct {
 	etag      atomic.Bool // it has sent an ETag
 	bareETag  atomic.Bool // its ETag has no quotes
 	cardGet   atomic.Bool // a GET of one card has succeeded
@@ -86,12 +87,11 @@ type learned struct {
 	ahead     atomic.Int64
 }
 
-// Ahead is how far the service's clock is ahead of ours, by the Date of its last answer;
-// negative is behind. What the whole seconds of a Date and the time of a call leave open is no
-// difference.
+// Ahead is how far the service's clock is ahead of ours, by the Date of its last answer; negative
+// is behind. Differences within the precision of a Date and the duration of the call count as none.
 func (c *Client) Ahead() time.Duration { return time.Duration(c.learned.ahead.Load()) }
 
-// compareClocks learns from the answer to a call how far the clocks are apart.
+// compareClocks updates Ahead from an answer.
 func (c *Client) compareClocks(sent time.Time, date string) {
 	served, err := http.ParseTime(date)
 	if err != nil {
@@ -116,7 +116,7 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		base: *base, key: o.APIKey, profile: o.Profile, limiter: o.Limiter, maxWait: o.MaxWait,
 		timeout: o.Timeout, upload: o.UploadTimeout, now: o.Now, log: o.Logger, allow: o.Allow,
-		authorization: "Bearer " + string(o.APIKey), userAgent: cmp.Or(o.UserAgent, "quando"), learned: &learned{},
+		authorization: "Bearer " + string(o.APIKey), userAgent: cmp.Or(o.UserAgent, "quando"), learned: &observed{},
 	}
 	if c.profile == nil {
 		p := DefaultProfile()
@@ -155,7 +155,7 @@ func parseBase(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		// The parser's error repeats the address, which may hold a password.
+		// The parser's error repeats the URL, which may hold a password.
 		return nil, errors.New("service: base_url is not an address; expected something like https://example.com/v1")
 	}
 	switch {
@@ -172,7 +172,7 @@ func parseBase(s string) (*url.URL, error) {
 // Profile is the profile the client decodes with.
 func (c *Client) Profile() *Profile { return c.profile }
 
-// Limiter is the limiter of the client's key, to share it, to pause it, or to ask how long it is paused.
+// Limiter is the limiter of the client's key, to share it, to pause it, or to read its state.
 func (c *Client) Limiter() *Limiter { return c.limiter }
 
 // Exposed reports whether the key travels unencrypted to another machine.
@@ -185,9 +185,10 @@ func (c *Client) Exposed() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// Patient is the same client for callers that would rather wait than hear of a 429: it waits out the pause and repeats the call
-// until the context ends. A 429 means that nothing happened, so this is the one repeat that is always safe. Uploads are not
-// repeated, because their content has been read.
+// Patient returns the same client for callers that wait instead of getting a 429: it waits out the
+// pause and repeats the call until the context ends. A 429 means that nothing happened, so this is
+// the one repeat that is always safe. It does not repeat uploads, because their content has been
+// read.
 func (c *Client) Patient() *Client {
 	p := *c
 	p.patient = true
@@ -195,15 +196,15 @@ func (c *Client) Patient() *Client {
 	return &p
 }
 
-// Beside says how a caller behaves whose calls are less urgent than those of others.
+// Beside configures a caller whose calls have low priority.
 type Beside struct {
-	// Wait is called before each request, so that others can go first. Its error ends the call.
+	// Wait is called before each request, to yield to others. Its error ends the call.
 	Wait func(context.Context) error
-	// Again is asked whether a read that failed for a passing reason is to be made once more, after so many times.
+	// Again reports whether to retry a read after a temporary error; times counts the retries.
 	Again func(ctx context.Context, times int, err error) bool
 }
 
-// Beside is the same client for a caller in the background. It is patient.
+// Beside returns the same client for a background caller. It is patient.
 func (c *Client) Beside(b Beside) *Client {
 	p := c.Patient()
 	p.beside = &b

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What a call costs with the network of this machine, to a service that does next to nothing.
+// BenchmarkSendOverHTTP measures a call over loopback, to a service that does next to nothing.
 func BenchmarkSendOverHTTP(b *testing.B) {
 	c := answered(b)
 	b.ReportAllocs()
@@ -20,7 +20,8 @@ func BenchmarkSendOverHTTP(b *testing.B) {
 	}
 }
 
-// A call must not become dearer unnoticed: an engine makes little else. The bound leaves room for what a pool loses under the race detector.
+// A call must not become dearer unnoticed: an engine makes little else. The bound leaves room for
+// what a pool loses under the race detector.
 func TestSendAllocates(t *testing.T) {
 	c := answered(t)
 	got := testing.AllocsPerRun(500, func() {

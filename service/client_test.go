@@ -164,7 +164,7 @@ func TestDescriptionHasEveryOperation(t *testing.T) {
 	}
 }
 
-// What a call costs beside the network.
+// BenchmarkSend measures a call without the network.
 func BenchmarkSend(b *testing.B) {
 	body := []byte(jsonMessage)
 	c, err := New(Options{BaseURL: "https://service.example.com/v1", APIKey: testKey, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

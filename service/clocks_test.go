@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The Date of an answer tells how far the service's clock is from ours; what it leaves open is
-// no difference, and an answer without one tells nothing.
+// The Date of an answer shows how far the service's clock is from ours; its rounding counts as no
+// difference, and an answer without one changes nothing.
 func TestAhead(t *testing.T) {
 	now := time.Date(2026, 11, 13, 20, 50, 0, 500_000_000, time.UTC)
 	for date, want := range map[time.Duration]time.Duration{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What hosts answer, and what a call makes of it.
+// answers are the answers of hosts, and the expected result of a call.
 var answers = []struct {
 	name, answer string
 	status       int    // 0 means success
@@ -92,7 +92,7 @@ func TestAnswerBeforeTheRequestIsRead(t *testing.T) {
 				after(c)
 			})
 			_, err := h.client(t).SendMessage(t.Context(), idConv, NewMessage{ClientID: idClient, Text: strings.Repeat("x", size)})
-			// Closed with bytes that nobody has read, a connection is reset, and the answer may be lost.
+			// A connection that is closed with unread bytes is reset, and the answer may be lost.
 			if e := asError(t, err); e.Status != 413 && (name != "closed" || !e.Uncertain) {
 				t.Errorf("%d bytes, %s: %v", size, name, err)
 			}

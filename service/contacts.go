@@ -58,7 +58,7 @@ func (c *Client) ListContacts(ctx context.Context, q ContactQuery) (Page[Contact
 	return list(ctx, c, request{op: opListContacts, query: url.Values(v)}, DecodeContact)
 }
 
-// Contacts walks all contacts that fit, from q.Offset on.
+// Contacts iterates over all matching contacts, from q.Offset on.
 func (c *Client) Contacts(ctx context.Context, q ContactQuery) iter.Seq2[Contact, error] {
 	return byOffset(opListContacts, pageSize(q.Limit), q.Offset, func(v *Contact) string { return v.ID },
 		func(limit, offset int) (Page[Contact], error) {
@@ -76,7 +76,8 @@ type NewContact struct {
 	ChannelID string `json:"channel_id,omitempty"`
 }
 
-// CreateContact adds a contact. The call has no key: look it up with FindContact first, and again before a repeat.
+// CreateContact adds a contact. The call has no key: call FindContact first, and again before a
+// repeat.
 func (c *Client) CreateContact(ctx context.Context, n NewContact) (Contact, error) {
 	o := opCreateContact
 	if n.Name == "" || n.Phone == "" {
@@ -136,8 +137,8 @@ func defaultContactFields() ContactFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *ContactFields) whole(f fields) bool {
-	return tells(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-		tells(f, asBool, notNull, n.Blocked) && tells(f, asID, orNull, n.ChannelID)
+	return hasAll(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && hasAll(f, asEveryID, orNull, n.LabelIDs) &&
+		hasAll(f, asBool, notNull, n.Blocked) && hasAll(f, asID, orNull, n.ChannelID)
 }

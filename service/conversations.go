@@ -46,7 +46,7 @@ type Conversation struct {
 	ChannelID   string
 	ContactID   string
 	Phone       string
-	AssigneeID  string // empty: nobody
+	AssigneeID  string // empty: unassigned
 	SectorID    string
 	Unread      bool
 	UnreadCount int
@@ -117,7 +117,7 @@ func (c *Client) ListConversations(ctx context.Context, q ConversationQuery) (Pa
 	return list(ctx, c, request{op: opListConversations, query: q.values()}, DecodeConversation)
 }
 
-// Conversations walks all conversations that fit, from q.Offset on.
+// Conversations iterates over all matching conversations, from q.Offset on.
 func (c *Client) Conversations(ctx context.Context, q ConversationQuery) iter.Seq2[Conversation, error] {
 	return byOffset(opListConversations, pageSize(q.Limit), q.Offset, func(v *Conversation) string { return v.ID },
 		func(limit, offset int) (Page[Conversation], error) {
@@ -134,8 +134,8 @@ type NewConversation struct {
 	ContactID string `json:"contact_id,omitempty"`
 }
 
-// CreateConversation opens a conversation. The call has no key: look it up with FindConversation first, and again before a
-// repeat.
+// CreateConversation opens a conversation. The call has no key: call FindConversation first, and
+// again before a repeat.
 func (c *Client) CreateConversation(ctx context.Context, n NewConversation) (Conversation, error) {
 	o := opCreateConversation
 	if n.ChannelID == "" {
@@ -180,7 +180,8 @@ type Transfer struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// TransferConversation hands a conversation over. The call has no key: before a repeat, read the conversation and its assignments.
+// TransferConversation assigns a conversation. The call has no key: before a repeat, read the
+// conversation and its assignments.
 func (c *Client) TransferConversation(ctx context.Context, id string, t Transfer) (Conversation, error) {
 	return c.conversation(ctx, request{op: opTransfer, id: id, body: t})
 }
@@ -196,7 +197,8 @@ func (c *Client) SetSector(ctx context.Context, id string, s SectorChange) (Conv
 	return c.conversation(ctx, request{op: opSetSector, id: id, body: s})
 }
 
-// conversation is zero but for its Raw when a change is answered with something else than the conversation.
+// conversation makes a call that returns a conversation. If the answer is something else, the
+// result is zero but for its Raw.
 func (c *Client) conversation(ctx context.Context, r request) (Conversation, error) {
 	v, _, err := one(ctx, c, r, "conversation", c.profile.Conversation.ID, DecodeConversation)
 	return v, err
@@ -245,9 +247,9 @@ func defaultConversationFields() ConversationFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *ConversationFields) whole(f fields) bool {
-	return tells(f, asString, notNull, n.Kind) && tells(f, asText, orNull, n.Name) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-		tells(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
-		tells(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && tells(f, asAnything, orNull, n.LastMessage)
+	return hasAll(f, asString, notNull, n.Kind) && hasAll(f, asText, orNull, n.Name) && hasAll(f, asEveryID, orNull, n.LabelIDs) &&
+		hasAll(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
+		hasAll(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && hasAll(f, asAnything, orNull, n.LastMessage)
 }

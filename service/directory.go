@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// A wrong name in a rule asks again for every event; the list is fetched no more often than this.
+	// directoryPause is the shortest time between two fetches of a list: a wrong name in a rule asks
+	// again for every event.
 	directoryPause = 5 * time.Second
-	// A name that is found may have been given to something else meanwhile.
+	// directoryMaxAge bounds the age of a list: a name may have been given to another object
+	// meanwhile.
 	directoryMaxAge = 10 * time.Minute
 )
 
-// Directory turns the names people write in rules into ids, and back: of labels, sectors, people, channels, boards and their stages. It keeps
-// the lists, and fetches one again when a name is missing from it. It is safe for concurrent use.
+// Directory resolves the names in rules to ids, and back: of labels, sectors, people, channels,
+// boards and their stages. It caches the lists, and fetches one again if a name is missing from it.
+// It is safe for concurrent use.
 type Directory struct {
-	client *Client // nil where there is no service to ask
+	client *Client // nil if offline
 
 	mu       sync.Mutex
 	listings map[listingKey]*listing
@@ -32,12 +35,12 @@ func NewDirectory(c *Client) *Directory {
 	return &Directory{client: c, listings: map[listingKey]*listing{}}
 }
 
-// NameError is a name that stands for nothing, or for more than one thing.
+// NameError is a name that is unknown or ambiguous.
 type NameError struct {
 	Kind Kind
 	Name string
-	Near []string // names like it, when there is none
-	IDs  []string // the things it may mean, when there are several
+	Near []string // similar names, if it is unknown
+	IDs  []string // the candidates, if it is ambiguous
 }
 
 func (e *NameError) Error() string {
@@ -51,7 +54,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("there is no %s named %q", e.Kind, name)
 }
 
-// shorten returns what a message quotes of a name, which may be a text that a customer wrote.
+// shorten bounds a name for a message; it may be a text that a customer wrote.
 func shorten(name string) string {
 	if len(name) <= maxNear {
 		return name
@@ -59,8 +62,8 @@ func shorten(name string) string {
 	return strings.ToValidUTF8(name[:maxNear], "") + "…"
 }
 
-// ID finds the id of a label, sector, person, channel or board by its name. A UUID is taken as the id it is. Case does not matter,
-// and accents only where they tell two names apart.
+// ID finds the id of a label, sector, person, channel or board by its name. A UUID is taken as the
+// id it is. Case does not matter, and accents only where they tell two names apart.
 func (d *Directory) ID(ctx context.Context, kind Kind, name string) (string, error) {
 	return d.resolve(ctx, listingKey{kind: kind}, name)
 }
@@ -77,7 +80,8 @@ func (d *Directory) StageID(ctx context.Context, board, name string) (string, er
 	return d.resolve(ctx, listingKey{KindStage, id}, name)
 }
 
-// Name finds the name of a label, sector, person, channel or board; it is empty when the id is unknown.
+// Name finds the name of a label, sector, person, channel or board; it is empty when the id is
+// unknown.
 func (d *Directory) Name(ctx context.Context, kind Kind, id string) (string, error) {
 	return d.name(ctx, listingKey{kind: kind}, id)
 }
@@ -140,23 +144,25 @@ type listingKey struct {
 	board string
 }
 
-// An entry is one thing of a list. Its name is looked for by what fold makes of it.
+// An entry is one item of a list. It is searched by its folded name.
 type entry struct{ id, name, folded string }
 
 func newEntry(id, name string) entry { return entry{id, name, fold(name)} }
 
-// listing is one list as last fetched. Who finds it wanting holds busy while fetching; the others wait for the same answer.
+// listing is one list as last fetched. The caller that fetches it holds busy; the others wait for
+// the same answer.
 type listing struct {
 	busy chan struct{} // of capacity 1
 
 	mu      sync.Mutex
 	entries []entry
 	fetched time.Time // the last success
-	tried   time.Time // the last try that reached an answer
-	err     error     // of that try
+	tried   time.Time // the last attempt that got an answer
+	err     error     // of that attempt
 }
 
-// entries gives the list of one kind; a list that is old, or not enough for the caller, is fetched again, unless that was just done.
+// entries returns the list of one kind. It fetches a list that is old, or not enough for the
+// caller, unless that was just done.
 func (d *Directory) entries(ctx context.Context, key listingKey, enough func([]entry) bool) ([]entry, error) {
 	d.mu.Lock()
 	l := d.listings[key]
@@ -200,11 +206,11 @@ func (d *Directory) entries(ctx context.Context, key listingKey, enough func([]e
 func (l *listing) current(now time.Time, enough func([]entry) bool) ([]entry, bool) {
 	l.mu.Lock()
 	entries, fresh := l.entries, !l.fetched.IsZero() && now.Sub(l.fetched) < directoryMaxAge
-	l.mu.Unlock() // to look through them must keep nobody waiting; they are replaced, not changed
+	l.mu.Unlock() // searching happens without the lock; entries are replaced, not changed
 	return entries, fresh && enough(entries)
 }
 
-// recent returns what came of the last try, if that was a moment ago.
+// recent returns the result of the last attempt, if it is recent.
 func (l *listing) recent(now time.Time) (entries []entry, err error, recent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +220,7 @@ func (l *listing) recent(now time.Time) (entries []entry, err error, recent bool
 func (l *listing) refresh(ctx context.Context, c *Client, key listingKey, enough func([]entry) bool) ([]entry, error) {
 	entries, err := c.fetchListing(ctx, key)
 	if err != nil && ctx.Err() != nil {
-		return nil, err // the caller gave up: that says nothing about the service
+		return nil, err // the caller's context ended: that says nothing about the service
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -254,7 +260,8 @@ func (c *Client) fetchListing(ctx context.Context, key listingKey) ([]entry, err
 	return nil, fmt.Errorf("%w: %q", errUnknownKind, key.kind)
 }
 
-// stages reads the stages of a board, from the list of boards where the board itself does not show them.
+// stages reads the stages of a board, from the list of boards if the board itself does not show
+// them.
 func (c *Client) stages(ctx context.Context, board string) ([]Stage, error) {
 	b, err := c.GetBoard(ctx, board)
 	if err != nil || len(b.Stages) > 0 {

@@ -17,7 +17,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// A rule may look for what a customer wrote: has_label(message.text). That costs no more where the service has many labels, however long the text is.
+// A rule may look up a customer's text: has_label(message.text). That costs no more if the service
+// has many labels, however long the text is.
 func TestDirectoryOfLongNames(t *testing.T) {
 	text := strings.Repeat("é ó ", 20<<10)
 	cost := func(labels int) time.Duration {
@@ -45,7 +46,8 @@ func TestDirectoryOfLongNames(t *testing.T) {
 	}
 }
 
-// A step may be given many names by an event: add_labels: "{{ event.data.tags }}". Each costs a look through the list, and no more.
+// A step may be given many names by an event: add_labels: "{{ event.data.tags }}". Each costs a
+// look through the list, and no more.
 func TestDirectoryOfManyNames(t *testing.T) {
 	var list []string
 	for i := range 1000 {

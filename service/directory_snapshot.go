@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// A Snapshot is what a directory knows: names and ids, and nothing else. It can be kept and used where there is no service to ask.
+// A Snapshot is what a directory knows: names and ids, and nothing else. It can be stored and used
+// without the service.
 type Snapshot struct {
 	Lists []SnapshotList `json:"lists"`
 }
@@ -28,8 +29,8 @@ type SnapshotEntry struct {
 	Name string `json:"name"`
 }
 
-// Load fetches every list that is not known or is old, those of the boards' stages too. What the key may not read is left out; the error is that of
-// lists that could not be fetched otherwise.
+// Load fetches every list that is unknown or old, including the stages of boards. It skips what the
+// key may not read, and returns the error of other lists that could not be fetched.
 func (d *Directory) Load(ctx context.Context) error {
 	var problems []error
 	load := func(key listingKey) []entry {
@@ -48,7 +49,7 @@ func (d *Directory) Load(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// Snapshot returns every list that the directory has fetched, in one order whenever it is asked.
+// Snapshot returns every list that the directory has fetched, in a stable order.
 func (d *Directory) Snapshot() Snapshot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,7 +73,7 @@ func compareLists(a, b SnapshotList) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Board, b.Board))
 }
 
-// With returns the snapshot with the lists of a newer one in the place of its own.
+// With returns the snapshot with its lists replaced by those of a newer one.
 func (s Snapshot) With(newer Snapshot) Snapshot {
 	out := Snapshot{Lists: slices.Clone(newer.Lists)}
 	for _, old := range s.Lists {
@@ -95,7 +96,8 @@ func ParseSnapshot(text string) (s Snapshot, err error) {
 	return s, nil
 }
 
-// NewOfflineDirectory makes a directory of a snapshot. It has no client, so it asks nobody: what is not in the snapshot has no name.
+// NewOfflineDirectory makes a directory of a snapshot. It has no client: what is not in the
+// snapshot has no name.
 func NewOfflineDirectory(s Snapshot) *Directory {
 	d := &Directory{listings: map[listingKey]*listing{}}
 	for _, list := range s.Lists {

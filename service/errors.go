@@ -13,7 +13,8 @@ import (
 // CodeVersionConflict is the one error code that the reference names.
 const CodeVersionConflict = "version_conflict"
 
-// Error is a call that did not succeed. Every error of a Client's call is one, found with errors.As.
+// Error is a call that did not succeed. Every error of a Client's call is one, found with
+// errors.As.
 type Error struct {
 	Op         string        // "POST /conversations/{id}/messages"
 	Status     int           // 0 when there was no answer
@@ -22,16 +23,17 @@ type Error struct {
 	RetryAfter time.Duration // how long the service asks to wait; set with every 429
 	Scope      string        // the scope the operation needs
 
-	// Uncertain says that the call may have had its effect. A refused connection or a 4xx is certain: nothing happened.
-	// A time-out or a connection that broke after the request was on its way, and any 5xx, are not. A read has no effect,
-	// so it is never uncertain.
+	// Uncertain says that the call may have had its effect. A refused connection or a 4xx is certain:
+	// nothing happened. A timeout, a connection that broke after the request was sent, and any 5xx are
+	// uncertain. A read has no effect, so it is never uncertain.
 	Uncertain bool
 
-	// Pending says of a 409 that an earlier call with the same Idempotency-Key may still hold its reservation: read the card
-	// before anything else, and use a new key only when it is not where it should be.
+	// Pending says of a 409 that an earlier call with the same Idempotency-Key may still hold its
+	// reservation: read the card before anything else, and use a new key only if it is not in the
+	// intended state.
 	Pending bool
 
-	// Local says that the request was refused here and never left.
+	// Local says that the request was refused here and never sent.
 	Local bool
 
 	Err error // the cause, when there was no usable answer
@@ -61,7 +63,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Brief says what happened without a word of the service or of the call: which operation, which status, which code. It may be written into a log.
+// Brief describes the error without any text of the service or of the call: operation, status,
+// code. It may be logged.
 func (e *Error) Brief() string {
 	what := e.Code
 	if what == "" && e.Status != 0 {
@@ -80,7 +83,7 @@ func (e *Error) Brief() string {
 // Unwrap is the cause: a context's error, a network error, a decoding error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says what to do next, where that is known.
+// Hint says what to do next, if known.
 func (e *Error) Hint() string {
 	switch {
 	case e.Local && e.Status != http.StatusTooManyRequests:
@@ -104,7 +107,8 @@ func (e *Error) Hint() string {
 // IsNotFound reports whether the service says that the object is not there (404).
 func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// IsRefused reports whether the service refuses the key (401) or what it may do (403): no repeat helps until a person acts.
+// IsRefused reports whether the service refuses the key (401) or its permissions (403): no retry
+// helps until a person acts.
 func IsRefused(err error) bool {
 	return hasStatus(err, http.StatusUnauthorized) || hasStatus(err, http.StatusForbidden)
 }
@@ -121,8 +125,8 @@ func IsUncertain(err error) bool {
 	return ok && e.Uncertain
 }
 
-// IsTemporary reports whether the same call may succeed later: 429, 5xx, time-outs, broken connections, answers that
-// could not be read. A context ended by the caller is not temporary.
+// IsTemporary reports whether the same call may succeed later: 429, 5xx, timeouts, broken
+// connections, answers that could not be read. A context ended by the caller is not temporary.
 func IsTemporary(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || errors.Is(err, context.Canceled) {
@@ -139,7 +143,8 @@ func hasStatus(err error, status int) bool {
 	return ok && e.Status == status && !e.Local
 }
 
-// invalid is a request that the service would refuse with 400, refused here with a sentence that says why.
+// invalid is the error for a request that the service would refuse with 400, refused here with an
+// explanation.
 func invalid(o Operation, format string, args ...any) *Error {
 	return &Error{Op: o.String(), Status: http.StatusBadRequest, Code: "invalid_request", Message: fmt.Sprintf(format, args...), Scope: o.Scope, Local: true}
 }

@@ -182,7 +182,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A repeat is the caller's decision, also on a kept connection that breaks, and also where there is an Idempotency-Key.
+// A repeat is the caller's decision, also on a kept connection that breaks, and also where there is
+// an Idempotency-Key.
 func TestNothingIsRepeatedUnasked(t *testing.T) {
 	var posts atomic.Int32
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {

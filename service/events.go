@@ -18,27 +18,30 @@ const (
 	KindStage        Kind = "stage"
 )
 
-// EventObject finds the conversation, contact, message, attendance or card in an event's data, as it was delivered.
+// EventObject finds the conversation, contact, message, attendance or card in an event's data, as
+// it was delivered.
 func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) (map[string]any, bool) {
 	r := p.ReadEvent(eventType, data)
 	object := r.Object(kind)
 	return object, object != nil
 }
 
-// EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty
-// where the data names none.
+// EventID finds the id of the conversation, contact, message, attendance or card that an event is
+// about; it is empty if the data names none.
 func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
 	r := p.ReadEvent(eventType, data)
 	return r.ID(kind)
 }
 
-// EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
+// EventMessage decodes the message of a message event. Where the message does not tell its side,
+// the event's type does.
 func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
 	r := p.ReadEvent(eventType, data)
 	return r.Message()
 }
 
-// isObject reports whether data is an object of a kind itself and not only what names one: it has something to say. What is taken for an object with nothing in it would make rules decide on values that nobody gave.
+// isObject reports whether data is an object of a kind itself and not only a reference to one: it
+// has other fields. Decoding a reference as an object would make rules decide on absent values.
 func (p *Profile) isObject(kind Kind, data map[string]any) bool {
 	var content []Paths
 	switch kind {
@@ -115,19 +118,19 @@ func (p *Profile) linkPaths(from, to Kind) Paths {
 	return nil
 }
 
-// CardMove is what a kanban.card.moved event tells beside the card.
+// CardMove is what a kanban.card.moved event has beside the card.
 type CardMove struct {
 	FromStageID, ToStageID string
 	By                     Actor
 }
 
-// EventCardMove reads from where to where a card was moved, and by whom.
+// EventCardMove reads the stages between which a card was moved, and the actor.
 func (p *Profile) EventCardMove(data map[string]any) CardMove {
 	f := fields(data)
 	return CardMove{FromStageID: f.id(p.Event.FromStageID), ToStageID: f.id(p.Event.ToStageID), By: f.actor(p.Event.MovedBy)}
 }
 
-// EventChanged lists the fields that a conversation.updated event says have changed, where it does.
+// EventChanged lists the fields that a conversation.updated event names as changed, if it does.
 func (p *Profile) EventChanged(data map[string]any) []string {
 	for _, path := range p.Event.Changed {
 		v, ok := at(data, path)
@@ -144,7 +147,7 @@ func (p *Profile) EventChanged(data map[string]any) []string {
 	return nil
 }
 
-// Actor is who did something: a person of the team, the customer, an integration.
+// Actor is the author of a change: a person of the team, the customer, an integration.
 type Actor struct {
 	Kind string `json:"kind,omitempty"`
 	ID   string `json:"id,omitempty"`

@@ -14,7 +14,8 @@ const maxIdentity = 400
 // Places are the kinds of what an event may concern, the best first.
 var Places = [...]Kind{KindConversation, KindCard, KindAttendance, KindMessage}
 
-// EventPlace returns what an event concerns: its conversation, else its card, else its attendance, else its message. The id is empty where it names none of them.
+// EventPlace returns what an event concerns: its conversation, else its card, else its attendance,
+// else its message. The id is empty if it names none of them.
 func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, string) {
 	r := p.ReadEvent(eventType, data)
 	for _, kind := range Places {
@@ -25,9 +26,10 @@ func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, strin
 	return "", ""
 }
 
-// EventIdentity names what happened by the object that it happened to, so that whoever finds it there names it alike: a message, an attendance, a card, and of a
-// moved card the stage that it came to. Together with the event's type it says what happened; a card may be moved to a stage and
-// completed more than once. It is empty where nothing could be found that is the same.
+// EventIdentity names a change by the object that changed, so that a delivery and a backfill name
+// it alike: a message, an attendance, a card, and for a moved card its new stage. It identifies the
+// change together with the event's type; a card may be moved to a stage and completed more than
+// once. It is empty if a backfill could not find the change.
 func (p *Profile) EventIdentity(eventType string, data map[string]any) string {
 	if !Findable(eventType) {
 		return ""
@@ -50,7 +52,8 @@ func (p *Profile) EventIdentity(eventType string, data map[string]any) string {
 // Objects are what an event is about, as the service's answers show them.
 type Objects map[Kind]map[string]any
 
-// EventData puts objects where the profile looks for them in the data of an event, so that they are read as those of a delivery are.
+// EventData puts objects where the profile looks for them in the data of an event, so that they
+// decode like those of a delivery.
 func (p *Profile) EventData(eventType string, objects Objects) map[string]any {
 	data := map[string]any{}
 	reader := p.ReadEvent(eventType, nil)
@@ -121,7 +124,7 @@ func put(object map[string]any, path string, value any) map[string]any {
 	return out
 }
 
-// Findable reports whether an event of this type leaves something behind by which it can be found.
+// Findable reports whether an event of this type leaves a trace by which a backfill can find it.
 func Findable(eventType string) bool {
 	e := vocabulary.EventOf(eventType)
 	return e != nil && e.Findable

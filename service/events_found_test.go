@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is put together from the API's answers is read as a delivery is, whatever the profile says of deliveries.
+// What is put together from the API's answers is read as a delivery is, whatever the profile says
+// of deliveries.
 func TestEventDataIsReadAsADelivery(t *testing.T) {
 	flat := DefaultProfile()
 	flat.Event.Message, flat.Event.Conversation, flat.Event.ConversationID = nil, nil, Paths{"chat_uuid"}

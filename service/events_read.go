@@ -6,18 +6,18 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// An EventReader tells what the data of one event shows. What it has looked for it does not look for again.
+// An EventReader decodes the data of one event, and caches what it finds.
 type EventReader struct {
 	profile *Profile
 	typ     string
 	data    map[string]any
 
-	self      Kind // that the data itself is
+	self      Kind // the kind of the data itself
 	selfKnown bool
 	objects   [5]eventObject
 }
 
-// An eventObject is an object of an event's data; nil where it shows none.
+// An eventObject is an object in an event's data, or nil.
 type eventObject struct {
 	raw    map[string]any
 	looked bool
@@ -28,7 +28,7 @@ func (p *Profile) ReadEvent(eventType string, data map[string]any) EventReader {
 	return EventReader{profile: p, typ: eventType, data: data}
 }
 
-// Object finds the conversation, contact, message, attendance or card, as it was delivered; nil where the data shows none.
+// Object finds the conversation, contact, message, attendance or card as delivered, or nil.
 func (r *EventReader) Object(kind Kind) map[string]any {
 	var o *eventObject
 	switch kind {
@@ -62,8 +62,8 @@ func (r *EventReader) find(kind Kind) map[string]any {
 	return nil
 }
 
-// ID finds the id of the conversation, contact, message, attendance or card that the event is about; it is empty where the data
-// names none.
+// ID finds the id of the conversation, contact, message, attendance or card that the event is
+// about; it is empty if the data names none.
 func (r *EventReader) ID(kind Kind) string {
 	_, ids := r.profile.eventPaths(kind)
 	if id, ok := first(r.data, ids, asID); ok {
@@ -91,7 +91,8 @@ func (r *EventReader) Link(from, to Kind) string {
 	return fields(object).id(r.profile.linkPaths(from, to))
 }
 
-// Message decodes the message of a message event. Where the message does not tell its side, the event's type does.
+// Message decodes the message of a message event. If the message does not show its side, the
+// event's type decides.
 func (r *EventReader) Message() (Message, bool) {
 	raw := r.Object(KindMessage)
 	if raw == nil {
@@ -112,7 +113,8 @@ func (r *EventReader) Message() (Message, bool) {
 	return m, true
 }
 
-// selfKind is the kind of object that an event of this type is about: the longest beginning in Self that fits.
+// selfKind is the kind of object that an event of this type is about: the longest beginning in Self
+// that fits.
 func (r *EventReader) selfKind() Kind {
 	if r.selfKnown {
 		return r.self

@@ -40,8 +40,8 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// TestEventsThatOnlyNameTheirObject shows that an event which carries nothing but ids is not taken for the object: its values would
-// be nobody's.
+// TestEventsThatOnlyNameTheirObject shows that an event with nothing but ids is not decoded as the
+// object.
 func TestEventsThatOnlyNameTheirObject(t *testing.T) {
 	p := DefaultProfile()
 	for event, data := range map[string]string{

@@ -2,10 +2,12 @@ package service
 
 import "context"
 
-// maxSearch bounds how many hits of one search are compared: a search by phone that finds more found something else.
+// maxSearch bounds how many hits of one search are compared: a search by phone with more hits has
+// matched something else.
 const maxSearch = 500
 
-// FindContact looks a contact up by phone, in any of the phone's forms. It is nil when there is none.
+// FindContact looks a contact up by phone, in any of the phone's forms. It is nil when there is
+// none.
 func (c *Client) FindContact(ctx context.Context, phone string) (*Contact, error) {
 	for _, q := range PhoneCandidates(phone) {
 		n := 0
@@ -24,8 +26,8 @@ func (c *Client) FindContact(ctx context.Context, phone string) (*Contact, error
 	return nil, nil
 }
 
-// FindConversation looks up the direct conversation with a phone on a channel (any channel when it is empty), archived ones
-// included. It is nil when there is none.
+// FindConversation looks up the direct conversation with a phone on a channel (any channel when it
+// is empty), archived ones included. It is nil when there is none.
 func (c *Client) FindConversation(ctx context.Context, phone, channel string) (*Conversation, error) {
 	s := conversationSearch{Client: c, phone: phone, channel: channel}
 	archived := true

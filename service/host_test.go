@@ -51,7 +51,8 @@ func serving(t *testing.T) *host {
 	return newHost(t, listen(t), func(_ int, c *caller) { c.serve() })
 }
 
-// acquainted is a host that has answered one call of a client, which has kept the connection. Two functions say what becomes of that connection after it, and of others.
+// acquainted is a host that has answered one call of a client, which has kept the connection. Two
+// functions handle that connection afterwards, and others.
 func acquainted(t *testing.T, kept, others func(*caller)) (*host, *Client) {
 	t.Helper()
 	h := newHost(t, listen(t), func(n int, c *caller) {

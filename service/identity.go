@@ -18,7 +18,7 @@ type Identity struct {
 	TenantName string
 	Scopes     []string
 	APIVersion string
-	// ServedAt is the service's own time, from the Date header; zero where it sends none.
+	// ServedAt is the service's own time, from the Date header; zero if it sends none.
 	ServedAt time.Time
 	Raw      map[string]any
 }
@@ -32,7 +32,7 @@ func DecodeIdentity(raw map[string]any, p *Profile) Identity {
 	}
 }
 
-// Me asks who the key is. Every valid key may.
+// Me reads the identity of the key. Every valid key may.
 func (c *Client) Me(ctx context.Context) (Identity, error) {
 	who, out, err := one(ctx, c, request{op: opMe}, "identity", c.profile.Identity.ID, DecodeIdentity)
 	if t, bad := http.ParseTime(out.header.Get("Date")); bad == nil {

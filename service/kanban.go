@@ -50,7 +50,7 @@ type Card struct {
 	Priority       string // low, medium, high or urgent
 	LabelIDs       []string
 	DueDate        *time.Time
-	Version        string // goes with every edit and move; from the ETag, else from the card itself
+	Version        string // required by every edit and move; from the ETag, else from the card itself
 	ContactID      string
 	ConversationID string
 	AttendanceID   string
@@ -129,7 +129,7 @@ func (c *Client) ListCards(ctx context.Context, q CardQuery) (Page[Card], error)
 	return list(ctx, c, request{op: o, query: url.Values(v)}, DecodeCard)
 }
 
-// Cards walks all cards that fit, from q.Cursor on.
+// Cards iterates over all matching cards, from q.Cursor on.
 func (c *Client) Cards(ctx context.Context, q CardQuery) iter.Seq2[Card, error] {
 	q.Limit = pageSize(q.Limit)
 	return byCursor(opListCards, q.Cursor, func(c *Card) string { return c.ID }, func(cursor string) (Page[Card], error) {
@@ -179,9 +179,9 @@ func defaultCardFields() CardFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *CardFields) whole(f fields) bool {
-	return tells(f, asID, notNull, n.BoardID, n.StageID) && tells(f, asText, orNull, n.Title, n.Description, n.Priority) &&
-		(tells(f, asEveryID, orNull, n.LabelIDs) || tells(f, asID, orNull, n.LabelID)) && tells(f, asTime, orNull, n.DueDate) &&
-		tells(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
+	return hasAll(f, asID, notNull, n.BoardID, n.StageID) && hasAll(f, asText, orNull, n.Title, n.Description, n.Priority) &&
+		(hasAll(f, asEveryID, orNull, n.LabelIDs) || hasAll(f, asID, orNull, n.LabelID)) && hasAll(f, asTime, orNull, n.DueDate) &&
+		hasAll(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
 }

@@ -66,7 +66,7 @@ func TestHeaderThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// Many callers, some of whom give up: each answer reaches the one who asked.
+// With many callers, some of which cancel, each answer reaches its caller.
 func TestAnswersReachWhoAsked(t *testing.T) {
 	h := newHost(t, listen(t), func(_ int, c *caller) {
 		for n := 1; ; n++ {

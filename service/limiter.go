@@ -9,9 +9,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter holds back the calls made with one API key. It keeps an optional ceiling of our own, and the pause that the
-// service asks for with a 429. Clients with the same key share one Limiter, because the service counts by key.
-// It is safe for concurrent use.
+// Limiter throttles the calls made with one API key. It keeps an optional limit of our own, and the
+// pause that the service asks for with a 429. Clients with the same key share one Limiter, because
+// the service counts by key. It is safe for concurrent use.
 type Limiter struct {
 	ceiling *rate.Limiter
 	now     func() time.Time
@@ -22,16 +22,16 @@ type Limiter struct {
 	asked LimiterState // what the service asked for
 }
 
-// LimiterState is how a limiter stands, for people who watch.
+// LimiterState is the state of a limiter, for the status page.
 type LimiterState struct {
-	PerSecond   float64       // our own ceiling; 0 is none
-	PausedUntil time.Time     // in the past, or zero, when there is no pause
-	Asked       time.Time     // when the service last asked for a pause; zero is never
+	PerSecond   float64       // our own limit; 0 is none
+	PausedUntil time.Time     // in the past, or zero, if there is no pause
+	Asked       time.Time     // when the service last asked for a pause; zero if never
 	Length      time.Duration // of that pause
 	Times       int           // how often it asked
 }
 
-// State returns how the limiter stands.
+// State returns the limiter's state.
 func (l *Limiter) State() LimiterState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +43,8 @@ func (l *Limiter) State() LimiterState {
 	return s
 }
 
-// NewLimiter makes a limiter that lets at most perSecond calls leave per second (0: no ceiling of our own).
+// NewLimiter makes a limiter that lets at most perSecond calls start per second (0: no limit of our
+// own).
 func NewLimiter(perSecond float64) *Limiter { return newLimiter(perSecond, nil, nil) }
 
 func newLimiter(perSecond float64, now func() time.Time, sleep func(context.Context, time.Duration) error) *Limiter {
@@ -55,13 +56,15 @@ func newLimiter(perSecond float64, now func() time.Time, sleep func(context.Cont
 		l.sleep = sleepFor
 	}
 	if perSecond > 0 {
-		// A burst of a tenth of a second keeps the ceiling true over every second, and workers from queueing one by one.
+		// A burst of a tenth of a second keeps the limit true over every second, and workers from
+		// queueing one by one.
 		l.ceiling = rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 	}
 	return l
 }
 
-// Pause holds back every call until the given time. A pause is never shortened: of two, the later end counts.
+// Pause blocks every call until the given time. A pause is never shortened: of two, the later end
+// counts.
 func (l *Limiter) Pause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,16 +83,16 @@ func (l *Limiter) PausedUntil() time.Time {
 	return l.until
 }
 
-// Wait returns when a call may leave, or with the context's error.
+// Wait returns when a call may start, or with the context's error.
 func (l *Limiter) Wait(ctx context.Context) error { return l.wait(ctx, 0) }
 
-// errBusy says that a call would have to wait longer than it may.
+// errBusy means that a call would have to wait longer than it may.
 type errBusy struct{ left time.Duration }
 
 func (e errBusy) Error() string { return fmt.Sprintf("calls are held back for another %v", e.left) }
 
-// wait is Wait that gives up at once when the wait would be longer than most (0: as long as the context lasts; less
-// than 0: no wait at all).
+// wait is Wait that gives up at once when the wait would be longer than most (0: as long as the
+// context lasts; less than 0: no wait at all).
 func (l *Limiter) wait(ctx context.Context, most time.Duration) error {
 	for {
 		if err := ctx.Err(); err != nil {

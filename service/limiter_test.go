@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// desk is a service that lives inside a synctest bubble: it answers with the given statuses in turn, then with 200, and notes when it
-// was asked.
+// desk is a service that lives inside a synctest bubble: it answers with the given statuses in
+// turn, then with 200, and notes when it was asked.
 type desk struct {
 	mu       sync.Mutex
 	statuses []int
@@ -218,7 +218,7 @@ func TestCeiling(t *testing.T) {
 	})
 }
 
-// Whoever waited for the ceiling while a 429 came in waits for its pause too.
+// A call that waits for the rate limit when a 429 arrives waits for its pause too.
 func TestPauseDuringTheCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{}
@@ -232,7 +232,7 @@ func TestPauseDuringTheCeiling(t *testing.T) {
 	})
 }
 
-// TestLimiterState shows what people are told of a limiter.
+// TestLimiterState shows the limiter's reported state.
 func TestLimiterState(t *testing.T) {
 	now := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
 	l := newLimiter(20, func() time.Time { return now }, nil)

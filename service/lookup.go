@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Paths are the candidate places of one value, best first. A path is dotted: "assignee.id" is the id inside assignee,
-// "labels.0" the first of labels, "." the object itself.
+// Paths are the candidate places of one value, best first. A path is dotted: "assignee.id" is the
+// id inside assignee, "labels.0" the first of labels, "." the object itself.
 type Paths []string
 
-// Lookup finds the first candidate that holds a value. It reports true with nil when all it found was null, and false
-// when no candidate is there at all.
+// Lookup finds the first candidate that holds a value. It reports true with nil if all it found was
+// null, and false if no candidate exists.
 func Lookup(raw map[string]any, candidates []string) (any, bool) {
 	null := false
 	for _, path := range candidates {
@@ -27,7 +27,7 @@ func Lookup(raw map[string]any, candidates []string) (any, bool) {
 }
 
 func at(raw map[string]any, path string) (any, bool) {
-	// Most candidates are one name, and most of the others begin with one that is not there.
+	// Most candidates are one name, and most of the others begin with one that is absent.
 	dot := strings.IndexByte(path, '.')
 	if dot < 0 {
 		v, ok := raw[path]
@@ -70,8 +70,8 @@ func within(v any, path string) (any, bool) {
 	}
 }
 
-// fields reads typed values out of one raw object. A candidate that is there but of another type is passed over: the
-// same name may hold an id in one answer and an object in the next.
+// fields reads typed values out of one raw object. It skips a candidate of another type: the same
+// name may hold an id in one answer and an object in the next.
 type fields map[string]any
 
 func first[T any](f fields, paths Paths, convert func(any) (T, bool)) (value T, ok bool) {
@@ -85,8 +85,9 @@ func first[T any](f fields, paths Paths, convert func(any) (T, bool)) (value T, 
 	return value, false
 }
 
-// id finds an identifier, as a string or as an object that has one. Here null is an answer, not a gap: an assignee_id of null
-// means nobody, and a later candidate with a wider meaning, such as user_id, must not stand in for it.
+// id finds an identifier, as a string or as an object that has one. Null is an answer, not a gap:
+// an assignee_id of null means unassigned, and a later candidate with a wider meaning, such as
+// user_id, must not replace it.
 func (f fields) id(paths Paths) string {
 	for _, path := range paths {
 		v, found := at(f, path)
@@ -240,10 +241,12 @@ var layouts = [...]string{
 	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "20060102T150405Z0700", "20060102T150405", time.DateOnly,
 }
 
-// ParseTime reads a time as services write them: RFC 3339, other forms of ISO 8601, UTC where no zone is given.
+// ParseTime reads a time as services write them: RFC 3339, other forms of ISO 8601, UTC where no
+// zone is given.
 func ParseTime(s string) (time.Time, bool) { return asTime(s) }
 
-// asTime reads RFC 3339 and its common relatives (UTC where no zone is given), and Unix time in seconds or milliseconds.
+// asTime reads RFC 3339 and its common variants (UTC if no zone is given), and Unix time in seconds
+// or milliseconds.
 func asTime(v any) (time.Time, bool) {
 	if s, ok := v.(string); ok {
 		for _, layout := range layouts {

@@ -46,7 +46,7 @@ func DecodeMediaLink(raw map[string]any, p *Profile) MediaLink {
 	return MediaLink{URL: f.str(p.Media.URL), ExpiresAt: f.optTime(p.Media.ExpiresAt), Raw: raw}
 }
 
-// File is a file to upload. It is sent as it is read, never held in memory.
+// File is a file to upload. It is streamed, never held in memory.
 type File struct {
 	Name        string
 	ContentType string // guessed from the name when empty
@@ -54,7 +54,7 @@ type File struct {
 	Content     io.Reader
 }
 
-// upload is a multipart body: what goes before the content, the content, what goes after.
+// upload is a multipart body: header, content, trailer.
 type upload struct {
 	contentType string
 	length      int64
@@ -82,7 +82,8 @@ func newUpload(f File) (*upload, error) {
 	return u, nil
 }
 
-// UploadMedia uploads a file and gives the id to send it with. A repeat is harmless: it leaves a file that nobody sends.
+// UploadMedia uploads a file and returns the id to send it with. A repeat is harmless: it leaves an
+// unused file.
 func (c *Client) UploadMedia(ctx context.Context, f File) (Media, error) {
 	o := opUploadMedia
 	if f.Content == nil {

@@ -32,10 +32,10 @@ type Message struct {
 	MediaID           string
 	ReplyToExternalID string
 	ExternalID        string
-	Direction         string // Inbound, Outbound, or empty when the message does not tell
+	Direction         string // Inbound, Outbound, or empty if unknown
 	Sender            Actor
 	CreatedAt         time.Time
-	Cursor            string // continues a list from this message on, where the list itself names no cursor
+	Cursor            string // continues a list from this message on, if the list itself has no cursor
 	Raw               map[string]any
 }
 
@@ -50,7 +50,8 @@ func DecodeMessage(raw map[string]any, p *Profile) Message {
 	}
 }
 
-// side tells a message of the customer from one of ours: by its direction, by a from_me flag, by the kind of its sender.
+// side tells a customer's message from one of ours: by its direction, by a from_me flag, by the
+// kind of its sender.
 func (n *MessageFields) side(f fields) string {
 	if side := n.sideOf(f.str(n.Direction)); side != "" {
 		return side
@@ -97,14 +98,15 @@ func (c *Client) ListMessages(ctx context.Context, conversation string, q Messag
 	return list(ctx, c, request{op: o, id: conversation, query: url.Values(v)}, DecodeMessage)
 }
 
-// Messages walks a conversation's messages from the newest, or from before the given cursor, backwards.
-// Where the answers name no next cursor, the last message of a page is the cursor of the next one.
+// Messages iterates over a conversation's messages from the newest, or from before the given
+// cursor, backwards. If the answers have no next cursor, the last message of a page is the cursor
+// of the next one.
 func (c *Client) Messages(ctx context.Context, conversation, before string) iter.Seq2[Message, error] {
 	return byCursor(opListMessages, before, func(m *Message) string { return m.ID }, func(cursor string) (Page[Message], error) {
 		page, err := c.ListMessages(ctx, conversation, MessageQuery{Limit: maxLimit, Before: cursor})
 		if n := len(page.Items); n > 0 && !page.cursorGiven {
 			page.NextCursor = page.Items[n-1].Cursor
-			// A service whose pages begin with the message that they are asked from ends with that alone.
+			// Some services begin a page with the cursor's own message; the last page then has that alone.
 			page.ended = page.ended || n == 1 && page.NextCursor == cursor
 		}
 		return page, err
@@ -119,7 +121,8 @@ type NewMessage struct {
 	ReplyToExternalID string `json:"reply_to_external_id,omitempty"`
 }
 
-// SendMessage sends a message. A repeat with the same ClientID gives the message already created and sends nothing.
+// SendMessage sends a message. A repeat with the same ClientID gives the message already created
+// and sends nothing.
 func (c *Client) SendMessage(ctx context.Context, conversation string, m NewMessage) (Message, error) {
 	o := opSendMessage
 	if _, err := uuid.Parse(m.ClientID); err != nil {
@@ -155,7 +158,8 @@ type MessageFields struct {
 	CreatedAt         Paths `json:"created_at"`
 	Cursor            Paths `json:"cursor"`
 
-	// The values, in lower case, that tell a message from the customer from one of ours.
+	// InboundValues and the like are the values, in lower case, that tell a customer's message from
+	// one of ours.
 	InboundValues  []string `json:"inbound_values"`
 	OutboundValues []string `json:"outbound_values"`
 }
@@ -182,7 +186,7 @@ func defaultMessageFields() MessageFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *MessageFields) whole(f fields) bool {
-	return (tells(f, asText, orNull, n.Text) || tells(f, asID, notNull, n.MediaID)) && tells(f, asTime, notNull, n.CreatedAt)
+	return (hasAll(f, asText, orNull, n.Text) || hasAll(f, asID, notNull, n.MediaID)) && hasAll(f, asTime, notNull, n.CreatedAt)
 }

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// match finds the ids that a name stands for: those that are equal but for case, else those that are equal but for accents too.
+// match finds the ids of a name: those equal but for case, else those equal but for accents too.
 func match(list []entry, name string) []string {
 	var exact, folded []string
-	plain := fold(name) // once: it may be what a customer wrote
+	plain := fold(name) // once: it may be a long text of a customer
 	for _, e := range list {
 		if strings.EqualFold(strings.TrimSpace(e.name), name) {
 			exact = append(exact, e.id)
@@ -49,10 +49,10 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// maxNear is how long a name may be of which somebody may have meant another, in bytes: what is longer is a text and no name.
+// maxNear is the longest name in bytes that gets suggestions: a longer one is a text and no name.
 const maxNear = 200
 
-// nearNames finds at most three names that somebody may have meant.
+// nearNames finds at most three similar names.
 func nearNames(name string, names []string) []string {
 	if len(name) > maxNear {
 		return nil

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// Operation is one operation of the service's reference: what it is called, and the scope its key needs.
+// Operation is one operation of the service's reference: what it is called, and the scope its key
+// needs.
 type Operation struct {
 	Method string
 	Path   string // relative to the base address; {id} stands for the object's id
 	Scope  string // empty: any valid key
 }
 
-// String is the method and path, "POST /conversations/{id}/messages": the name under which errors and logs know a call.
+// String is the method and path, "POST /conversations/{id}/messages": the name under which errors
+// and logs know a call.
 func (o Operation) String() string { return o.Method + " " + o.Path }
 
 // Changes reports whether the operation may have an effect.
@@ -28,8 +30,8 @@ func declare(method, path, scope string) Operation {
 	return o
 }
 
-// ScopeOf is the scope an operation of the reference needs; path may hold ids or {id}. It reports false for an
-// operation the reference does not have.
+// ScopeOf is the scope an operation of the reference needs; path may hold ids or {id}. It reports
+// false for an operation the reference does not have.
 func ScopeOf(method, path string) (string, bool) { return scopeOf(table, method, path) }
 
 // Operations lists the operations of the reference, and the card operations that it does not show
@@ -55,7 +57,8 @@ func scopeOf(ops []Operation, method, path string) (string, bool) {
 		if o.Method != method {
 			continue
 		}
-		// A literal segment beats a placeholder: /integrations/webhooks/events is no webhook with the id "events".
+		// A literal segment beats a placeholder: /integrations/webhooks/events is no webhook with the id
+		// "events".
 		if n, ok := matchPath(o.Path, path); ok && n > best {
 			best, scope = n, o.Scope
 		}

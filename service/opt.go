@@ -2,7 +2,8 @@ package service
 
 import "encoding/json"
 
-// Opt is a field of a change that may be left alone, set, or set to null. Its zero value leaves the field alone.
+// Opt is a field of a change that may be left alone, set, or set to null. Its zero value leaves the
+// field alone.
 type Opt[T any] struct {
 	value T
 	given bool
@@ -28,12 +29,12 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	}
 	b, err := json.Marshal(o.value)
 	if string(b) == "null" {
-		return []byte("[]"), err // a nil list is an empty one: null was not asked for
+		return []byte("[]"), err // a nil list is an empty one; Null is explicit
 	}
 	return b, err
 }
 
-// UnmarshalJSON reads back what MarshalJSON wrote, so that a recorded request can be repeated as it was.
+// UnmarshalJSON reads what MarshalJSON wrote, so that a recorded request can be repeated exactly.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	*o = Opt[T]{given: true}
 	if string(b) == "null" {

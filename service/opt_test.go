@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A change that was recorded is repeated as it was: what was left alone stays left alone, and null stays null.
+// A change that was recorded is repeated as it was: what was left alone stays left alone, and null
+// stays null.
 func TestChangesSurviveJSON(t *testing.T) {
 	for want, change := range map[string]any{
 		`{}`:                                 &ConversationPatch{},

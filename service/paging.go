@@ -8,7 +8,7 @@ import (
 // maxPages bounds every iteration: a million objects at a hundred a page.
 const maxPages = 10_000
 
-// PagingError is a list that does not come to an end: the service repeats itself.
+// PagingError is a list that does not end: the service repeats itself.
 type PagingError struct {
 	Op     string
 	Reason string
@@ -18,11 +18,12 @@ func (e *PagingError) Error() string {
 	return fmt.Sprintf("%s: the list does not end: %s", e.Op, e.Reason)
 }
 
-// maxBarren bounds the pages in a row that show nothing new. Some may be empty because of what the key does not see, or repeat what has moved on; a service that goes on
-// so for ever is not asked a million times.
+// maxBarren bounds the pages in a row that have nothing new. Some may be empty because of what the
+// key does not see, or repeat what has shifted; this stops a service that does so forever.
 const maxBarren = 100
 
-// byCursor walks a list whose answers name the next page. It ends where there is no cursor. Each object is given once: a list that moves while it is read may show some again.
+// byCursor iterates over a list whose answers name the next page. It ends if there is no cursor. It
+// yields each object once: a list that shifts while it is read may repeat some.
 func byCursor[T any](o Operation, cursor string, id func(*T) string, fetch func(cursor string) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		seen, given := map[string]bool{cursor: true}, map[string]bool{}
@@ -62,10 +63,11 @@ func byCursor[T any](o Operation, cursor string, id func(*T) string, fetch func(
 	}
 }
 
-// byOffset walks a list by skipping what was read. A page shorter than asked for does not end it, because the service may
-// give fewer than it is asked for; an empty page does. Each object is given once, and none is passed over because the list
-// moves while it is read: a list of several pages is read again from its beginning, until its first page shows nothing new.
-// There is what has moved to the front, and what has moved up because others left the list.
+// byOffset iterates over a list by offset. A page shorter than requested does not end it, because
+// the service may return fewer; an empty page does. It yields each object once, and misses none
+// although the list shifts while it is read: it reads a list of several pages again from its
+// beginning, until its first page has nothing new. That catches objects that moved to the front,
+// and those that moved up because others left the list.
 func byOffset[T any](o Operation, limit, offset int, id func(*T) string, fetch func(limit, offset int) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		given := map[string]bool{}
@@ -93,7 +95,7 @@ func byOffset[T any](o Operation, limit, offset int, id func(*T) string, fetch f
 			at += n
 			switch {
 			case again && first && fresh == 0, !again && fresh == 0 && n > 0 && n != limit:
-				return // nothing new; or a service that ignores the offset, and this was the whole list once more
+				return // nothing new; or a service that ignores the offset returned the whole list again
 			case n == 0, page.ended, again && fresh == 0:
 				if !long {
 					return

@@ -59,8 +59,8 @@ func TestOffsetPaging(t *testing.T) {
 	}
 }
 
-// A conversation that gets a message moves to the front and pushes the others on: nobody is given twice, and nobody is
-// passed over, because the list is read until its first page shows nothing new.
+// A conversation that gets a message moves to the front and shifts the others: none is yielded
+// twice, and none is missed, because the list is read until its first page has nothing new.
 func TestOffsetPagingWhileTheListMoves(t *testing.T) {
 	pages := []string{numbered(0, 100), numbered(98, 148), "", numbered(148, 150) + "," + numbered(0, 98), numbered(98, 148), numbered(148, 150) + "," + numbered(0, 98)}
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func TestOffsetPagingWhileTheListMoves(t *testing.T) {
 	}
 }
 
-// Objects whose id nobody can read are given once as well, not for ever.
+// Objects without a readable id are yielded once as well, not endlessly.
 func TestOffsetPagingWithoutIDs(t *testing.T) {
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		items := strings.TrimSuffix(strings.Repeat(`{"name":"Maria"},`, 100), ",")
@@ -154,7 +154,8 @@ func TestEndlessPagesEnd(t *testing.T) {
 	}
 }
 
-// A service that counts the message among the older ones that they are asked from comes to its end too.
+// A service that counts the message among the older ones that they are asked from comes to its end
+// too.
 func TestMessagePagingThatOverlaps(t *testing.T) {
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		from, _ := strconv.Atoi(r.URL.Query().Get("before"))

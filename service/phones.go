@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// SamePhone reports whether two numbers, however they are written, reach the same phone. Brazilian mobile numbers appear with
-// and without the ninth digit, and with and without the country code.
+// SamePhone reports whether two numbers, however they are written, reach the same phone. Brazilian
+// mobile numbers appear with and without the ninth digit, and with and without the country code.
 func SamePhone(a, b string) bool {
 	a, b = canonicalPhone(a), canonicalPhone(b)
 	return a != "" && a == b
 }
 
-// PhoneCandidates are the ways to search for a number: as given, its digits, the same with or without the ninth digit, and the
-// digits that all its forms share. What is found must still be compared with SamePhone.
+// PhoneCandidates are the ways to search for a number: as given, its digits, the same with or
+// without the ninth digit, and the digits that all its forms share. What is found must still be
+// compared with SamePhone.
 func PhoneCandidates(phone string) []string {
 	d := digits(phone)
 	if d == "" {
@@ -44,8 +45,8 @@ func canonicalPhone(s string) string {
 	return "55" + area + number
 }
 
-// hasNinth reports whether the first digit of a mobile number is the one added in 2012 to 2016. Numbers given out since then, whose second
-// digit is below 6, never had a form without it.
+// hasNinth reports whether the first digit of a mobile number is the one added in 2012 to 2016.
+// Numbers given out since then, whose second digit is below 6, never had a form without it.
 func hasNinth(number string) bool { return len(number) == 9 && number[0] == '9' && number[1] >= '6' }
 
 // brazilian splits a Brazilian number into its area and the rest.
@@ -62,7 +63,8 @@ func brazilian(s string) (area, number string, ok bool) {
 		return "", "", false
 	}
 	area, number = national[:2], national[2:]
-	// No area has a zero, and nine digits are a mobile number: this tells local numbers from those of other countries.
+	// No area has a zero, and nine digits are a mobile number: this tells local numbers from those of
+	// other countries.
 	if strings.Contains(area, "0") || number[0] < '2' || len(number) == 9 && number[0] != '9' {
 		return "", "", false
 	}

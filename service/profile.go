@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Profile holds what the service's reference leaves open. Start from [DefaultProfile] or [ProfileFromMap]; a Profile in use
-// must not be changed.
+// Profile holds what the service's reference leaves open. Start from [DefaultProfile] or
+// [ProfileFromMap]; a Profile in use must not be changed.
 type Profile struct {
-	// HeaderPrefix begins the names of the headers of a webhook delivery: X-Service in X-Service-Signature.
+	// HeaderPrefix begins the names of the headers of a webhook delivery: X-Service in
+	// X-Service-Signature.
 	HeaderPrefix string `json:"header_prefix"`
 
 	List   ListProfile   `json:"list"`
@@ -47,7 +48,8 @@ type ListProfile struct {
 	HasMore    Paths `json:"has_more"`    // false ends the list even where a cursor is given
 }
 
-// ObjectProfile says in what a single object may be wrapped, beside a member named for its kind ("conversation").
+// ObjectProfile says in what a single object may be wrapped, beside a member named for its kind
+// ("conversation").
 type ObjectProfile struct {
 	Wrappers Paths `json:"wrappers"`
 }
@@ -56,13 +58,15 @@ type ObjectProfile struct {
 type ErrorProfile struct {
 	Code    Paths `json:"code"`
 	Message Paths `json:"message"`
-	// PendingCodes are codes of a 409 that mean a pending reservation, beside those that say so themselves.
+	// PendingCodes are codes of a 409 that mean a pending reservation, beside those that say so
+	// themselves.
 	PendingCodes []string `json:"pending_codes"`
 }
 
-// pending decides whether a 409 to a call with an Idempotency-Key may mean that the key's reservation is still pending.
-// In doubt it may, because reading the card first does no harm: a code that says nothing, or only that idempotency is the
-// matter, is taken as pending too. Our keys never go with two bodies.
+// pending reports whether a 409 to a call with an Idempotency-Key may mean that the key's
+// reservation is still pending. In doubt it returns true, because reading the card first does no
+// harm: a code that says nothing, or only mentions idempotency, counts as pending too. Our keys are
+// never used with two bodies.
 func (p *ErrorProfile) pending(code string) bool {
 	code = strings.ToLower(code)
 	if code == "" || code == "conflict" || slices.Contains(p.PendingCodes, code) {
@@ -79,15 +83,17 @@ func (p *ErrorProfile) pending(code string) bool {
 // CardProfile says how cards are written, which the reference does not show.
 type CardProfile struct {
 	Create CardOperation `json:"create"`
-	Get    CardOperation `json:"get"` // an empty path: there is none, and the list is searched
+	Get    CardOperation `json:"get"` // an empty path: no such operation; the list is searched
 	Update CardOperation `json:"update"`
 	Move   CardOperation `json:"move"`
 
 	WriteScope string `json:"write_scope"`
-	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version) or "both".
+	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version)
+	// or "both".
 	VersionIn string `json:"version_in"`
-	// IfMatch says how the header writes it: "quoted", "bare", or "auto": as the service writes its ETag. Before it has shown
-	// one, the header is left out where the body has the version too, and quoted where it has not.
+	// IfMatch is how the header writes it: "quoted", "bare", or "auto": as the service writes its
+	// ETag. Until the service has sent one, the header is omitted if the body has the version too, and
+	// quoted otherwise.
 	IfMatch string `json:"if_match"`
 	// DueFormat says how a due date is written: "rfc3339" or "date".
 	DueFormat string `json:"due_format"`
@@ -95,8 +101,8 @@ type CardProfile struct {
 	SearchStatus string `json:"search_status"`
 }
 
-// CardOperation is the method, the path and the field names of one card operation. Body maps our name of a field to the
-// service's; a field that is not in it is not sent.
+// CardOperation is the method, the path and the field names of one card operation. Body maps our
+// name of a field to the service's; a field that is not in it is not sent.
 type CardOperation struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
@@ -111,7 +117,7 @@ func (c *CardProfile) operation(o CardOperation) Operation {
 	return Operation{Method: o.Method, Path: o.Path, Scope: scope}
 }
 
-// EventProfile says where the data of a webhook event carries what it is about.
+// EventProfile says where the data of a webhook event has its objects.
 type EventProfile struct {
 	Conversation   Paths `json:"conversation"`
 	ConversationID Paths `json:"conversation_id"`
@@ -124,8 +130,8 @@ type EventProfile struct {
 	Card           Paths `json:"card"`
 	CardID         Paths `json:"card_id"`
 
-	// Self names the kind of object that the data itself is, by the beginning of the event's type, where no path
-	// above finds that kind: the data of message.received may be the message.
+	// Self names the kind of object that the data itself is, by the beginning of the event's type,
+	// where no path above finds that kind: the data of message.received may be the message.
 	Self map[string]string `json:"self"`
 
 	FromStageID Paths `json:"from_stage_id"`

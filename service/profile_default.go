@@ -1,6 +1,7 @@
 package service
 
-// DefaultProfile fits the sandbox, and accepts the usual other names for everything the reference does not show.
+// DefaultProfile fits the sandbox, and accepts the usual other names for everything the reference
+// does not show.
 func DefaultProfile() Profile {
 	p := Profile{
 		HeaderPrefix: "X-Service",

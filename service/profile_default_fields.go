@@ -1,7 +1,8 @@
 package service
 
-// defaultFields fills in the names that answers may use: first those of the sandbox, then their common relatives, as nested
-// objects and as …_id alike. Narrow names come before wide ones, because the first that fits wins.
+// defaultFields sets the candidate names of fields: first those of the sandbox, then common
+// variants, as nested objects and as …_id alike. Narrow names come before wide ones, because the
+// first match wins.
 func defaultFields(p *Profile) {
 	p.Identity = defaultIdentityFields()
 	p.Channel = defaultChannelFields()

@@ -82,7 +82,8 @@ type CompanyRulesFields struct {
 	AutoCloseHours     Paths `json:"auto_close_hours"`
 }
 
-// ReportFields names the fields of the report of a period; the totals are read the same way in each of its rows.
+// ReportFields names the fields of the report of a period; the totals are read the same way in each
+// of its rows.
 type ReportFields struct {
 	From                 Paths `json:"from"`
 	To                   Paths `json:"to"`

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// ProfileFromMap lays settings over the default profile: what they do not name stays as it is, a list of candidates
-// replaces the default list. The keys are the json tags of [Profile]. It reports every problem, not only the first; the profile is usable only when
-// there is none.
+// ProfileFromMap applies settings to the default profile: unnamed settings keep their default, a
+// list of candidates replaces the default list. The keys are the json tags of [Profile]. It reports
+// every problem, not only the first; the profile is usable only if there is none.
 func ProfileFromMap(settings map[string]any) (Profile, []error) {
 	p := DefaultProfile()
 	var l profileLoader
@@ -118,10 +118,11 @@ func typeName(v any) string {
 	return "a number"
 }
 
-// cardBody lists our names of a card's fields, which the bodies of a CardProfile map to the service's.
+// cardBody lists our names of a card's fields, which the bodies of a CardProfile map to the
+// service's.
 var cardBody = []string{"board_id", "stage_id", "title", "description", "priority", "label_ids", "label_id", "due_date", "contact_id", "conversation_id", "attendance_id"}
 
-// check reports what no request could be made with.
+// check reports settings with which no request could be made.
 func (p *Profile) check() []error {
 	var l profileLoader
 	if p.HeaderPrefix == "" || strings.ContainsAny(p.HeaderPrefix, " :\r\n") {
@@ -168,8 +169,8 @@ func (p *Profile) check() []error {
 	return l.errs
 }
 
-// Unseen names the fields of one kind ("attendance") that none of the given objects had under any candidate path: what to look at
-// when a live service does not fit the profile. Null counts as seen.
+// Unseen names the fields of one kind ("attendance") that none of the given objects had under any
+// candidate path: what to check when a live service does not fit the profile. Null counts as seen.
 func (p *Profile) Unseen(kind string, objects ...map[string]any) []string {
 	var unseen []string
 	for _, c := range p.Candidates(kind) {
@@ -180,13 +181,14 @@ func (p *Profile) Unseen(kind string, objects ...map[string]any) []string {
 	return unseen
 }
 
-// A Candidate is a field of the profile with the paths under which it is looked for.
+// A Candidate is a field of the profile with its candidate paths.
 type Candidate struct {
 	Field string // conversation_id
 	Paths Paths
 }
 
-// Candidates returns the fields of one section ("event", "attendance") that have candidate paths, in the profile's order.
+// Candidates returns the fields of one section ("event", "attendance") that have candidate paths,
+// in the profile's order.
 func (p *Profile) Candidates(section string) []Candidate {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {

@@ -61,7 +61,8 @@ func TestProfileFromMapReportsEverything(t *testing.T) {
 	}
 }
 
-// Each fixture is decoded through the first candidate of each field: the default profile and the description agree.
+// Each fixture is decoded through the first candidate of each field: the default profile and the
+// description agree.
 func TestDefaultProfileFitsTheDescription(t *testing.T) {
 	p := DefaultProfile()
 	for kind, raw := range map[string]string{"conversation": jsonConversation, "message": jsonMessage, "contact": jsonContact, "attendance": jsonAttendance, "card": jsonCard, "board": jsonBoard, "webhook": jsonHookSecret, "sector": jsonSector} {

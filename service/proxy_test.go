@@ -17,10 +17,12 @@ import (
 	"testing"
 )
 
-// proxyChild is the variable that makes TestProxyOfTheEnvironment a process that calls the service at an address.
+// proxyChild is the variable that makes TestProxyOfTheEnvironment a process that calls the service
+// at an address.
 const proxyChild = "SERVICE_TEST_THROUGH_PROXY"
 
-// Calls go through the proxy that the environment of a process names, encrypted ones as encrypted as they are. Elsewhere than on Linux no variable says whom a process trusts.
+// Calls go through the proxy that the environment of a process names, encrypted ones as encrypted
+// as they are. Elsewhere than on Linux no variable says whom a process trusts.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	if base := os.Getenv(proxyChild); base != "" {
 		if err := send(newClient(t, Options{BaseURL: base, APIKey: testKey}, nil)); err != nil {

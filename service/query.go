@@ -29,7 +29,8 @@ func (q query) time(name string, t time.Time) {
 
 const maxLimit = 100
 
-// pageSize is what an iterator asks for: as few requests as the service allows, unless the caller knows better.
+// pageSize is the limit that an iterator asks for: as few requests as the service allows, unless
+// the caller sets it.
 func pageSize(limit int) int {
 	if limit <= 0 {
 		return maxLimit

@@ -65,7 +65,8 @@ func (n *ReportFields) rows(f fields, paths Paths) []ReportRow {
 	return rows
 }
 
-// ReportQuery bounds a report. Only the dates of From and To count, as they are in their own time zone.
+// ReportQuery bounds a report. Only the dates of From and To count, as they are in their own time
+// zone.
 type ReportQuery struct {
 	From, To time.Time
 	Sector   string

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	connectTimeout = 5 * time.Second // for the connection, and again for its encryption
+	connectTimeout = 5 * time.Second // for TCP, and again for TLS
 	keepAlive      = 30 * time.Second
 	idleTimeout    = 90 * time.Second
-	pingAfter      = 15 * time.Second // a connection that is dead would take every call with it until the system notices
+	pingAfter      = 15 * time.Second // a dead connection would block every call until the system notices
 	maxIdle        = 256
 	maxHeader      = 1 << 20
 )
@@ -42,17 +42,16 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	}
 }
 
-// A response is what came back.
 type response struct {
 	status int
 	header http.Header
-	cut    error // why the rest of its body could not be read; the status counts nevertheless
+	cut    error // why the rest of the body could not be read; the status counts nevertheless
 }
 
-// roundTrip sends a request and reads the answer's body into a buffer. It reports whether the
-// request may have left this machine where there is no answer.
+// roundTrip sends a request and reads the answer's body into a buffer. If there is no answer, it
+// reports whether the request may have left this machine.
 func (c *Client) roundTrip(req *http.Request, changes bool, body *bytes.Buffer) (_ response, left bool, err error) {
-	var way onItsWay
+	var way connTrace
 	if changes {
 		req = req.WithContext(way.trace(req.Context()))
 	}
@@ -67,7 +66,7 @@ func (c *Client) roundTrip(req *http.Request, changes bool, body *bytes.Buffer) 
 	return response{res.StatusCode, res.Header, readBody(body, res.Body)}, true, nil
 }
 
-// readBody reads an answer's body to its end, as far as answers may go.
+// readBody reads an answer's body, up to the size limit.
 func readBody(to *bytes.Buffer, from io.Reader) error {
 	n, err := to.ReadFrom(io.LimitReader(from, maxResponse+1))
 	if n > maxResponse {
@@ -76,20 +75,20 @@ func readBody(to *bytes.Buffer, from io.Reader) error {
 	return err
 }
 
-// onItsWay watches whether a request got hold of a connection. Before that nothing has left this
-// machine; after it, nobody knows.
-type onItsWay struct{ asked, got atomic.Bool }
+// connTrace tracks whether a request got a connection. Before that nothing has left this machine;
+// after it, that is uncertain.
+type connTrace struct{ asked, got atomic.Bool }
 
-func (w *onItsWay) trace(ctx context.Context) context.Context {
+func (w *connTrace) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { w.asked.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
 	})
 }
 
-// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its
+// mayHaveLeft returns true if in doubt: a transport other than net/http's may not report its
 // connections.
-func (c *Client) mayHaveLeft(w *onItsWay, err error) bool {
+func (c *Client) mayHaveLeft(w *connTrace, err error) bool {
 	if _, reports := c.transport.(*http.Transport); reports || w.asked.Load() {
 		return w.got.Load()
 	}

@@ -8,8 +8,8 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a value that must not be read by accident: every way of printing it gives "[redacted]".
-// Whoever needs the value converts it to a string, and thereby says so.
+// Secret is a value that must not be printed by accident: every way of printing it gives
+// "[redacted]". A caller that needs the value converts it to a string explicitly.
 type Secret string
 
 // Format covers every verb of fmt; String alone would let %x through.

@@ -42,7 +42,8 @@ const (
 	idOther   = "e0000000-0000-4000-8000-000000000001"
 )
 
-// setup starts a server and gives a client for it. The server lives under a sub-path, as a self-hosted service does.
+// setup starts a server and gives a client for it. The server lives under a sub-path, as a
+// self-hosted service does.
 func setup(t *testing.T, h http.HandlerFunc, options ...func(*Options)) *Client {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -50,7 +51,7 @@ func setup(t *testing.T, h http.HandlerFunc, options ...func(*Options)) *Client 
 	return newClient(t, Options{BaseURL: srv.URL + "/self/hosted/v1/", APIKey: testKey}, options)
 }
 
-// newClient makes a client with other options where somebody sets them.
+// newClient makes a client, with changed options if given.
 func newClient(t *testing.T, o Options, options []func(*Options)) *Client {
 	t.Helper()
 	for _, set := range options {
@@ -64,7 +65,7 @@ func newClient(t *testing.T, o Options, options []func(*Options)) *Client {
 	return c
 }
 
-// answer is a handler that says the same to everybody.
+// answer is a handler with a constant answer.
 func answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -83,8 +84,8 @@ var description = sync.OnceValues(func() (*openapi3.T, error) {
 	return doc, doc.Validate(context.Background(), openapi3.DisableExamplesValidation())
 })
 
-// described is a handler that holds what passes through it to the description of the service: the client's requests, and the
-// answers that the tests make up.
+// described is a handler that holds what passes through it to the description of the service: the
+// client's requests, and the answers that the tests make up.
 func described(t *testing.T, next http.HandlerFunc) http.HandlerFunc {
 	t.Helper()
 	doc, err := description()

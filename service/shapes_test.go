@@ -173,7 +173,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// FuzzDecode feeds every decoder what a service, or somebody in its name, might send.
+// FuzzDecode feeds every decoder what a service, or an attacker in its name, might send.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{jsonConversation, jsonMessage, jsonContact, jsonAttendance, jsonCard, jsonReport, jsonHookSecret, jsonRules, jsonSector, `{"data":{"id":[]}}`, `{"id":1e308,"created_at":-1,"size":"1e999"}`} {
 		f.Add([]byte(s), "message.received")

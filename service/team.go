@@ -43,7 +43,7 @@ type Sector struct {
 	Raw       map[string]any
 }
 
-// Queue is a line of conversations that wait in a sector.
+// Queue is a queue of conversations that wait in a sector.
 type Queue struct {
 	ID      string
 	Name    string
@@ -71,7 +71,7 @@ type CompanyRules struct {
 	FirstResponderOwns bool
 	Mode               string        // restricted or liberal
 	AutoClose          bool          // attendances close by themselves
-	AutoCloseAfter     time.Duration // 0 where it is not told
+	AutoCloseAfter     time.Duration // 0 if unknown
 	Raw                map[string]any
 }
 

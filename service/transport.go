@@ -22,7 +22,7 @@ const (
 	maxResponse = 8 << 20  // ours: no page of 100 objects comes near it
 )
 
-// request is one call before it leaves.
+// request is one call before it is sent.
 type request struct {
 	op      Operation
 	id      string // fills the {id} of the path
@@ -39,7 +39,8 @@ type reply struct {
 	value  any // decoded JSON; nil when there was no body, or it was null
 }
 
-// do makes one call: it waits to be let through, sends, and turns everything but a 2xx into an *Error.
+// do makes one call: it waits for the limiter, sends, and turns everything but a 2xx into an
+// *Error.
 func (c *Client) do(ctx context.Context, r request) (reply, error) {
 	address, err := c.address(r)
 	if err != nil {
@@ -77,7 +78,7 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 	}
 }
 
-// allowed returns an error where the call is not to be made at all.
+// allowed returns an error if the call must not be made.
 func (c *Client) allowed(ctx context.Context) error {
 	if c.allow == nil {
 		return nil
@@ -111,13 +112,14 @@ func (c *Client) address(r request) (url.URL, error) {
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func putBuffer(b *bytes.Buffer) {
-	if b.Cap() <= 1<<20 { // one huge answer must not stay in memory for good
+	if b.Cap() <= 1<<20 { // one huge answer must not stay in the pool
 		b.Reset()
 		buffers.Put(b)
 	}
 }
 
-// encode copies out of the pooled buffer, because net/http may go on reading a body after it has returned.
+// encode copies out of the pooled buffer, because net/http may go on reading a body after it has
+// returned.
 func encode(r request) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
@@ -134,14 +136,16 @@ func encode(r request) ([]byte, error) {
 	return bytes.Clone(body), nil
 }
 
-// Over reports whether a time has come, by either clock: the one that a person sets, or the one that only goes on, but not while a machine sleeps.
+// Over reports whether a time has passed, by either clock: the wall clock, which people set, or the
+// monotonic one, which stops while a machine sleeps.
 func Over(at time.Time) bool {
 	now := time.Now()
 	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
 }
 
-// admit waits for the limiter. A call that gives up here has not left. A process that was stopped for a while looks at the clock by itself:
-// the context may not have heard yet that its time is over.
+// admit waits for the limiter. A call that gives up here was not sent. It checks the clock itself:
+// after the process was suspended, the context may not have noticed yet that its deadline has
+// passed.
 func (c *Client) admit(ctx context.Context, o Operation) error {
 	err := c.limiter.wait(ctx, c.maxWait)
 	if end, ok := ctx.Deadline(); err == nil && ok && Over(end) {
@@ -182,7 +186,7 @@ func (c *Client) send(ctx context.Context, r request, address *url.URL, content 
 	return out, e
 }
 
-// httpRequest is a request with everything that it is sent with.
+// httpRequest builds the HTTP request.
 func (c *Client) httpRequest(ctx context.Context, r request, address *url.URL, content []byte) *http.Request {
 	h := http.Header{"Authorization": {c.authorization}, "Accept": {jsonType}, "User-Agent": {c.userAgent}}
 	req := &http.Request{Method: r.op.Method, URL: address, Host: address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
@@ -192,8 +196,8 @@ func (c *Client) httpRequest(ctx context.Context, r request, address *url.URL, c
 		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length
 	case r.body != nil:
 		h["Content-Type"] = []string{jsonType}
-		// With GetBody the transport can repeat a request of which nothing was written, on a
-		// connection gone stale.
+		// GetBody lets the transport repeat a request of which nothing was written, on a stale
+		// connection.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))
@@ -201,8 +205,8 @@ func (c *Client) httpRequest(ctx context.Context, r request, address *url.URL, c
 		req.Body = http.NoBody
 	}
 	if r.key != "" {
-		// Lower case on purpose: under its usual spelling net/http takes the header as leave to repeat the
-		// request unasked after a lost connection, and the caller would get a 409 for a call that succeeded.
+		// Lower case on purpose: with the canonical spelling net/http considers the request safe to
+		// repeat after a lost connection, and the caller would get a 409 for a call that succeeded.
 		h["idempotency-key"] = []string{r.key}
 	}
 	if r.ifMatch != "" {
@@ -224,7 +228,7 @@ func (c *Client) read(r request, a response, body []byte, timeout time.Duration)
 		}
 	}
 	if !ok {
-		return reply{}, c.refusal(r, a, value) // an unreadable explanation does not matter: the status speaks
+		return reply{}, c.refusal(r, a, value) // an unreadable body does not matter: the status decides
 	}
 	if err != nil {
 		e := c.broken(r.op, err, timeout)
@@ -234,7 +238,7 @@ func (c *Client) read(r request, a response, body []byte, timeout time.Duration)
 	return reply{header: a.header, value: value}, nil
 }
 
-// refusal is the error of an answer that is not a 2xx.
+// refusal is the error for an answer that is not a 2xx.
 func (c *Client) refusal(r request, a response, value any) *Error {
 	e := &Error{Op: r.op.String(), Status: a.status, Scope: r.op.Scope}
 	if m, ok := value.(map[string]any); ok {
@@ -259,7 +263,7 @@ func (c *Client) refusal(r request, a response, value any) *Error {
 	return e
 }
 
-// target is where a redirect leads, without its query, which may hold secrets.
+// target is the location of a redirect, without its query, which may hold secrets.
 func target(h http.Header) string {
 	u, err := url.Parse(h.Get("Location"))
 	if err != nil || u.String() == "" {
@@ -269,11 +273,11 @@ func target(h http.Header) string {
 	return u.String()
 }
 
-// maxRetryAfter keeps a mistaken header from stopping a workspace for years.
+// maxRetryAfter keeps a wrong header from pausing a workspace for years.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads seconds or, as HTTP allows, a date. 0 means that there is none: of a 429 the client then makes one second,
-// the shortest pause it keeps.
+// retryAfter reads seconds or, as HTTP allows, a date. 0 means that there is none: for a 429 the
+// client then pauses for one second, its minimum.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	s := h.Get("Retry-After")
 	if n, ok := asNumber(s); ok {
@@ -288,7 +292,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// clean makes a sentence of the service fit for a log: bounded, on one line, and without the key should it be quoted.
+// clean makes a message of the service safe for a log: bounded, on one line, and without the key if
+// it is quoted.
 func (c *Client) clean(s string) string {
 	s = strings.ReplaceAll(s, string(c.key), redacted)
 	s = strings.Join(strings.Fields(s), " ")
@@ -299,7 +304,8 @@ func (c *Client) clean(s string) string {
 	return s
 }
 
-// maxError bounds the error of an answer that is not HTTP: it quotes a line of it, which may be long.
+// maxError bounds the error of an answer that is not HTTP: it quotes a line of it, which may be
+// long.
 const maxError = 2000
 
 // broken is the error of a call without a usable answer.
@@ -313,7 +319,7 @@ func (c *Client) broken(o Operation, err error, timeout time.Duration) *Error {
 	return e
 }
 
-// logCall names the operation by its template: ids and queries are the customers' business.
+// logCall names the operation by its template: ids and queries are customer data.
 func (c *Client) logCall(ctx context.Context, o Operation, start time.Time, e *Error) {
 	level, status := slog.LevelDebug, 200
 	if e != nil {

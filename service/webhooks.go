@@ -31,7 +31,8 @@ type Webhook struct {
 	Raw       map[string]any // without the secret
 }
 
-// DecodeWebhook reads a webhook through the profile. The secret is kept out of Raw, which may be stored.
+// DecodeWebhook reads a webhook through the profile. The secret is kept out of Raw, which may be
+// stored.
 func DecodeWebhook(raw map[string]any, p *Profile) Webhook {
 	f, n := fields(raw), &p.Webhook
 	return Webhook{
@@ -40,7 +41,7 @@ func DecodeWebhook(raw map[string]any, p *Profile) Webhook {
 	}
 }
 
-// redact copies an object with the values at the paths blotted out.
+// redact copies an object with the values at the paths removed.
 func redact(raw map[string]any, paths Paths) map[string]any {
 	for _, path := range paths {
 		name, rest, nested := strings.Cut(path, ".")
@@ -107,7 +108,8 @@ func (c *Client) ListEvents(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// WebhookPatch changes the fields that are set. Active true reactivates a webhook that failed too often.
+// WebhookPatch changes the fields that are set. Active true reactivates a webhook that failed too
+// often.
 type WebhookPatch struct {
 	Name   Opt[string]   `json:"name,omitzero"`
 	URL    Opt[string]   `json:"url,omitzero"`
@@ -127,8 +129,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// RotateSecret replaces the signing secret and gives the new one. It is the call that must not be repeated blindly: each
-// time there is another secret.
+// RotateSecret replaces the signing secret and returns the new one. It must not be repeated
+// blindly: each call makes another secret.
 func (c *Client) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 	r := request{op: opRotateSecret, id: id}
 	w, out, err := one(ctx, c, r, "webhook", c.profile.Webhook.ID, DecodeWebhook)
@@ -145,7 +147,7 @@ func (c *Client) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 	return w, nil
 }
 
-// withSecret finds the secret beside a wrapped webhook, where an answer may put it because it is no part of it.
+// withSecret finds the secret beside a wrapped webhook, where some services put it.
 func (c *Client) withSecret(w Webhook, out reply) Webhook {
 	if m, ok := out.value.(map[string]any); ok && w.Secret == "" {
 		w.Secret = Secret(fields(m).str(c.profile.Webhook.Secret))

@@ -2,10 +2,10 @@ package service
 
 import "slices"
 
-// IsWhole reports whether an object that an event or a list shows tells everything that rules can ask of it, as the object does when
-// it is read by itself. Of one that leaves a field out nobody knows whether that is empty or only not shown, so it is better
-// read. A field for which the profile has no path is one that the service does not have. A card's version is not asked for,
-// because the service shows it in a header.
+// IsWhole reports whether an object in an event or a list has every field that rules can use, as it
+// has when it is read by itself. A missing field may be empty or only not shown, so such an object
+// has to be read. A field without a path in the profile is one that the service does not have. The
+// version of a card does not count, because the service shows it in a header.
 func (p *Profile) IsWhole(kind Kind, object map[string]any) bool {
 	f := fields(object)
 	if f.id(p.idPaths(kind)) == "" {
@@ -31,9 +31,9 @@ const (
 	notNull = false
 )
 
-// tells reports whether an object tells each of several values: it is there under one of its names, of the right type, or null where
-// that is an answer.
-func tells[T any](f fields, convert func(any) (T, bool), null bool, values ...Paths) bool {
+// hasAll reports whether an object has each of several values: present under one of its names, of
+// the right type, or null if null is allowed.
+func hasAll[T any](f fields, convert func(any) (T, bool), null bool, values ...Paths) bool {
 	return !slices.ContainsFunc(values, func(paths Paths) bool {
 		return len(paths) > 0 && !slices.ContainsFunc(paths, func(path string) bool {
 			v, found := at(f, path)
@@ -46,7 +46,7 @@ func tells[T any](f fields, convert func(any) (T, bool), null bool, values ...Pa
 	})
 }
 
-// asText takes an empty text too.
+// asText accepts an empty text too.
 func asText(v any) (string, bool) {
 	if s, ok := v.(string); ok {
 		return s, true
@@ -54,7 +54,7 @@ func asText(v any) (string, bool) {
 	return asString(v)
 }
 
-// asEveryID takes a list only when it has the id of everything in it.
+// asEveryID accepts a list only if every element has an id.
 func asEveryID(v any) ([]string, bool) {
 	ids, ok := asIDs(v)
 	return ids, ok && len(ids) == len(v.([]any))

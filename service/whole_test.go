@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIsWhole takes each field away from whole objects: without any that rules can ask for, it is not whole any more.
+// TestIsWhole takes each field away from whole objects: without any that rules can ask for, it is
+// not whole any more.
 func TestIsWhole(t *testing.T) {
 	p := DefaultProfile()
 	for kind, c := range map[Kind]struct {
 		object string
-		spare  []string // what nobody asks for, or another field tells
+		spare  []string // unused fields, or implied by another
 	}{
 		KindMessage: {jsonMessage, []string{"conversation_id", "client_id", "media_id", "reply_to_external_id", "external_id", "direction", "sender"}},
-		// The count of unread messages tells whether there are any.
+		// The count of unread messages implies the flag.
 		KindConversation: {jsonConversation, []string{"phone", "unread", "unread_count", "created_at", "updated_at"}},
 		KindContact:      {jsonContact, []string{"created_at", "updated_at"}},
 		KindAttendance:   {jsonAttendance, []string{"close_reason"}},

@@ -16,10 +16,11 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Options say what the verbs, or a Desk, work with. Client is required; every other zero value works.
+// Options say what the verbs, or a Desk, work with. Client is required; every other zero value
+// works.
 type Options struct {
-	// Client calls the service. It should not wait out pauses by itself (service.Options.MaxWait below 0): what was looked at
-	// before a pause is to be looked at again after it.
+	// Client calls the service. It should not wait out pauses by itself (service.Options.MaxWait below
+	// 0): what was looked at before a pause is to be looked at again after it.
 	Client    *service.Client
 	Directory *service.Directory // nil makes one; the verbs and the desk of a workspace should share theirs
 
@@ -30,8 +31,8 @@ type Options struct {
 	HTTP []HTTPHost
 	// Timeout bounds a call of http_request that names none of its own; 10 seconds by default.
 	Timeout time.Duration
-	// Outside answers the calls of http_request in place of the network, whatever system they are for: none is called then, and the
-	// list counts for nothing. It is for tests of rules.
+	// Outside answers the calls of http_request in place of the network, whatever system they are for:
+	// none is called then, and the list counts for nothing. It is for tests of rules.
 	Outside http.RoundTripper
 
 	// Own reports whether the engine itself sent a message, so that its facts say so. Nil is never.
@@ -52,8 +53,8 @@ func New(o Options) ([]actions.Action, error) {
 	return out, nil
 }
 
-// verbs lists the verbs in the order in which the documentation does. The last call of a verb is the
-// one that has its effect; those before it prepare it.
+// verbs lists the verbs in the order in which the documentation does. The last call of a verb is
+// the one that has its effect; those before it prepare it.
 func verbs() []verb {
 	const conversation, cards = "/conversations/{id}", "/kanban/cards"
 	open := kind{callOpen, "POST /conversations", on[openCall]}

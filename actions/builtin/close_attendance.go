@@ -22,8 +22,8 @@ var closeAttendance = rules.Schema{
 	Example: "No answer for three days",
 }
 
-// planCloseAttendance closes the attendance that the run is about. The call names the conversation, so a newer attendance
-// of the customer must not be the one that it meets.
+// planCloseAttendance closes the attendance that the run is about. The call names the conversation,
+// so a newer attendance of the customer must not be the one that it meets.
 func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callClose); ok {
 		return done(nil)
@@ -46,8 +46,9 @@ func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions
 		closeRequest{Conversation: id, Reason: a.text("reason")}, closeBefore{Attendance: current})
 }
 
-// callClose is POST …/attendance/close. It names the conversation, not the attendance: before a repeat the conversation's open
-// attendance must still be the one that was meant. Closed already means done.
+// callClose is POST …/attendance/close. It names the conversation, not the attendance: before a
+// repeat the conversation's open attendance must still be the one that was meant. Closed already
+// means done.
 const callClose = "close"
 
 type closeCall struct{ *desk }

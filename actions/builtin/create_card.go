@@ -82,8 +82,9 @@ func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err e
 	return card, err
 }
 
-// callCreateCard is POST /kanban/cards with a key: the same key and card give the first answer again. Where the service does not
-// know how the first call ended, the board is searched for the card.
+// callCreateCard is POST /kanban/cards with a key: the same key and card give the first answer
+// again. Where the service does not know how the first call ended, the board is searched for the
+// card.
 const callCreateCard = "create_card"
 
 type createCardCall struct{ *desk }
@@ -157,7 +158,8 @@ const (
 	maxLookalikes = 500 // cards that one search compares
 )
 
-// lookalikes walks the cards of a board that have what a new card is to have. Its stage does not count, since cards are moved.
+// lookalikes walks the cards of a board that have what a new card is to have. Its stage does not
+// count, since cards are moved.
 func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[service.Card, error] {
 	title := []rune(n.Title)
 	q := service.CardQuery{Board: n.BoardID, Q: string(title[:min(len(title), maxCardSearch)]), Status: d.Profile().Cards.SearchStatus}

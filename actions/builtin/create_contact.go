@@ -25,8 +25,8 @@ var createContact = rules.Schema{
 	Example: "{ name: Ana, phone: \"+5511988887777\" }",
 }
 
-// planCreateContact creates the contact, then gives it what only a change can give: labels, and whether it is blocked. A
-// contact that is there keeps its name and the rest.
+// planCreateContact creates the contact, then gives it what only a change can give: labels, and
+// whether it is blocked. A contact that is there keeps its name and the rest.
 func planCreateContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
 	patch, labels, err := d.contactChange(ctx, args{"blocked": a["blocked"], "add_labels": a["add_labels"]})
@@ -80,7 +80,8 @@ func (d *desk) planNewContact(ctx context.Context, s *actions.Step, a args) (act
 	return intend(s, callCreateContact, actions.Intent{Lane: actions.PhoneLane(request.Phone)}, request, nil)
 }
 
-// callCreateContact is POST /contacts. It has no key: the contact is looked up by phone first, and again before a repeat.
+// callCreateContact is POST /contacts. It has no key: the contact is looked up by phone first, and
+// again before a repeat.
 const callCreateContact = "create_contact"
 
 type createContactCall struct{ *desk }

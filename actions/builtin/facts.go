@@ -9,14 +9,16 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Facts turns the service's objects into what expressions see of them: maps with exactly the fields of the types in package
-// rules. Fields that the service leaves out are nil; names and texts are empty instead, so that they can be searched.
+// Facts turns the service's objects into what expressions see of them: maps with exactly the fields
+// of the types in package rules. Fields that the service leaves out are nil; names and texts are
+// empty instead, so that they can be searched.
 type Facts struct {
 	directory *service.Directory
 	own       func(context.Context, service.Message) (bool, error)
 }
 
-// NewFacts returns Facts that find names in a directory. own reports whether the engine itself sent a message; nil is never.
+// NewFacts returns Facts that find names in a directory. own reports whether the engine itself sent
+// a message; nil is never.
 func NewFacts(d *service.Directory, own func(context.Context, service.Message) (bool, error)) *Facts {
 	if own == nil {
 		own = func(context.Context, service.Message) (bool, error) { return false, nil }
@@ -83,7 +85,8 @@ func (f *Facts) Card(ctx context.Context, c service.Card) (map[string]any, error
 	return fact, f.nameCard(ctx, fact)
 }
 
-// MovedCard returns the facts of a card as kanban.card.moved tells them: with the stage it left, and who moved it.
+// MovedCard returns the facts of a card as kanban.card.moved tells them: with the stage it left,
+// and who moved it.
 func (f *Facts) MovedCard(ctx context.Context, c service.Card, fromStage, by string) (map[string]any, error) {
 	fact := cardFact(c)
 	fact["from_stage_id"], fact["moved_by"] = orNil(fromStage), orNil(by)
@@ -196,8 +199,9 @@ func (f *Facts) nameStage(ctx context.Context, fact map[string]any, id, name str
 	return put(fact, name, found, err)
 }
 
-// put takes a name that was found. A key that may not read the list of names, or a list that is not there, leaves it nil: a step
-// must not fail, nor a workspace stop, for a name that the rule may never look at.
+// put takes a name that was found. A key that may not read the list of names, or a list that is not
+// there, leaves it nil: a step must not fail, nor a workspace stop, for a name that the rule may
+// never look at.
 func put(fact map[string]any, name, found string, err error) error {
 	if e, ok := errors.AsType[*service.Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotFound) {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// What an object tells by itself. The names of what it refers to are found apart from this, because that takes calls, and
-// no call may come between an effect and its receipt.
+// What an object tells by itself. The names of what it refers to are found apart from this, because
+// that takes calls, and no call may come between an effect and its receipt.
 
 func messageFact(m service.Message) map[string]any {
 	var by any
@@ -70,7 +70,8 @@ func cardFact(c service.Card) map[string]any {
 	}
 }
 
-// A member of an object. Those of one object stand in the order of their names, so that they can be written as they are.
+// A member of an object. Those of one object stand in the order of their names, so that they can be
+// written as they are.
 type member struct {
 	name  string
 	value any
@@ -85,7 +86,8 @@ func object(members []member) map[string]any {
 	return out
 }
 
-// appendMembers writes an object as plain.Append does, without looking for the order of its members.
+// appendMembers writes an object as plain.Append does, without looking for the order of its
+// members.
 func appendMembers(b []byte, members []member) (_ []byte, err error) {
 	for i, m := range members {
 		if b = append(b, ','); i == 0 {

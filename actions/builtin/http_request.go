@@ -72,7 +72,8 @@ func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	return intend(s, callHTTP, actions.Intent{}, request, nil)
 }
 
-// headersOf reads the headers that a rule gives. What a customer wrote may stand in them, so a line break is refused.
+// headersOf reads the headers that a rule gives. What a customer wrote may stand in them, so a line
+// break is refused.
 func headersOf(a args) (map[string]string, error) {
 	given, ok := a["headers"].(map[string]any)
 	if !ok && a["headers"] != nil {
@@ -104,8 +105,9 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// callHTTP is a request to another system. It carries an Idempotency-Key, but nobody knows what that system makes of it: after
-// an unknown result a person decides, unless the rule says that the call may be repeated, or it is a GET.
+// callHTTP is a request to another system. It carries an Idempotency-Key, but nobody knows what
+// that system makes of it: after an unknown result a person decides, unless the rule says that the
+// call may be repeated, or it is a GET.
 const callHTTP = "http"
 
 type httpCall struct{ *desk }
@@ -174,7 +176,8 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 	for name, value := range host.Headers {
 		h.Set(name, value)
 	}
-	// Lower case on purpose: under its usual spelling the transport takes the header as leave to repeat the request unasked.
+	// Lower case on purpose: under its usual spelling the transport takes the header as leave to
+	// repeat the request unasked.
 	h["idempotency-key"] = []string{in.Key}
 	r := &http.Request{Method: in.Method, URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if len(in.Body) > 0 {
@@ -186,7 +189,8 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 	return r.WithContext(ctx), host, nil
 }
 
-// readAnswer tells what an answer means. A 429 holds back this step alone: it is not the service that asks for it.
+// readAnswer tells what an answer means. A 429 holds back this step alone: it is not the service
+// that asks for it.
 func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
 	err := fmt.Errorf("%s: answered %d %s", what, r.StatusCode, strings.ToLower(http.StatusText(r.StatusCode)))
 	switch status := r.StatusCode; {

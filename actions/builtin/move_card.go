@@ -28,7 +28,8 @@ var moveCard = rules.Schema{
 	Example: "{ to: Follow-up, only_from: Proposal }",
 }
 
-// planMoveCard reads the card anew each time, so that only_from is checked against where the card is now.
+// planMoveCard reads the card anew each time, so that only_from is checked against where the card
+// is now.
 func planMoveCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if r, ok := s.Receipt(callMoveCard); ok {
 		return result(ctx, r, rules.CardType, d.facts.nameCard)
@@ -101,8 +102,9 @@ func stageOf(fact map[string]any) string {
 	return textOf(fact["stage_id"])
 }
 
-// callMoveCard is POST /kanban/cards/{id}/move, with the version that the card was read with and a key of its own: the same key
-// replays the answer, and of two calls with one version only one has its effect.
+// callMoveCard is POST /kanban/cards/{id}/move, with the version that the card was read with and a
+// key of its own: the same key replays the answer, and of two calls with one version only one has
+// its effect.
 const callMoveCard = "move_card"
 
 type moveCardCall struct{ *desk }
@@ -134,8 +136,8 @@ func (c moveCardCall) do(ctx context.Context, s *actions.Step, i actions.Intent)
 	return in.receipt(c.cardAfter(ctx, in.Card, card.Card)), nil
 }
 
-// afterPending looks at the card when the service does not know how an earlier call with the same key ended: the key is spent, so
-// what has not happened is planned anew with another.
+// afterPending looks at the card when the service does not know how an earlier call with the same
+// key ended: the key is spent, so what has not happened is planned anew with another.
 func (c moveCardCall) afterPending(ctx context.Context, s *actions.Step, i actions.Intent, pending error) (actions.Receipt, error) {
 	found, err := c.settle(ctx, s, i)
 	switch {
@@ -189,7 +191,8 @@ func (d *desk) cardAfter(ctx context.Context, id string, card service.Card) serv
 	return service.Card{ID: id}
 }
 
-// cardLane is the lane of a card's events: its conversation, else the card itself. It is empty for the run's own.
+// cardLane is the lane of a card's events: its conversation, else the card itself. It is empty for
+// the run's own.
 func cardLane(s *actions.Step, card service.Card) string {
 	switch {
 	case card.ConversationID != "" && card.ConversationID == s.Conversation:

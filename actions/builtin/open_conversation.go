@@ -42,7 +42,8 @@ func planOpenConversation(ctx context.Context, d *desk, s *actions.Step) (action
 	return already(fact, phrases.ConversationIsThere)
 }
 
-// callOpen is POST /conversations. It has no key: the conversation is looked up by phone and channel first, and again before a repeat.
+// callOpen is POST /conversations. It has no key: the conversation is looked up by phone and
+// channel first, and again before a repeat.
 const callOpen = "open"
 
 type openCall struct{ *desk }
@@ -52,7 +53,8 @@ type openRequest struct {
 	LookUp string `json:"look_up"` // the phone that the conversation is found by
 }
 
-// planOpen finds the direct conversation that phone or contact, and channel, lead to, or plans to open it.
+// planOpen finds the direct conversation that phone or contact, and channel, lead to, or plans to
+// open it.
 func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.Conversation, actions.Next, error) {
 	request, err := d.openRequest(ctx, a)
 	if err != nil {
@@ -147,7 +149,8 @@ func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 	return found != nil && sameID(found.ID, about.Conversation), err
 }
 
-// opened names the conversation in all that it caused: the call is made in the lane of a phone, and its events come in another.
+// opened names the conversation in all that it caused: the call is made in the lane of a phone, and
+// its events come in another.
 func (c openCall) opened(v service.Conversation) actions.Receipt {
 	return receipt(conversationFact(v),
 		actions.Caused{Event: "attendance.opened", Object: v.ID},

@@ -32,8 +32,8 @@ var sendMessage = rules.Schema{
 	Example: "\"Hello {{ contact.name }}!\"",
 }
 
-// planSendMessage opens the conversation where there is none yet, then uploads the file, then sends: each has a receipt
-// before the next begins.
+// planSendMessage opens the conversation where there is none yet, then uploads the file, then
+// sends: each has a receipt before the next begins.
 func planSendMessage(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if r, ok := s.Receipt(callSend); ok {
 		return result(ctx, r, rules.MessageType, nil)
@@ -87,7 +87,8 @@ func conversationLane(s *actions.Step, conversation string) string {
 	return actions.ConversationLane(conversation)
 }
 
-// callSend is POST …/messages. It carries a client_id of its own: for a repeat the service returns the message already created.
+// callSend is POST …/messages. It carries a client_id of its own: for a repeat the service returns
+// the message already created.
 const callSend = "send"
 
 type sendCall struct{ *desk }
@@ -119,7 +120,8 @@ func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 	return r, nil
 }
 
-// survives reports whether the request comes back from JSON as it is: what is no character does not.
+// survives reports whether the request comes back from JSON as it is: what is no character does
+// not.
 func (r sendRequest) survives() bool {
 	m := &r.Message
 	return utf8.ValidString(m.Text) && utf8.ValidString(r.Conversation) && utf8.ValidString(m.ReplyToExternalID) && utf8.ValidString(m.MediaID)
@@ -194,7 +196,8 @@ func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err err
 	return "", next, err
 }
 
-// open opens a file of the media folder, and tells its size. Paths that lead out of the folder are no files of it.
+// open opens a file of the media folder, and tells its size. Paths that lead out of the folder are
+// no files of it.
 func (d *desk) open(name string) (fs.File, int64, error) {
 	if d.media == nil {
 		return nil, 0, actions.Permanent(fmt.Errorf("media: there is no folder for %q; put it into media/ beside the rules", name))

@@ -48,8 +48,8 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})
 }
 
-// callSetSector is PUT …/sector. It sets an absolute value, so a repeat is harmless, except to somebody who has
-// put the conversation into a third sector meanwhile.
+// callSetSector is PUT …/sector. It sets an absolute value, so a repeat is harmless, except to
+// somebody who has put the conversation into a third sector meanwhile.
 const callSetSector = "set_sector"
 
 type sectorCall struct{ *desk }

@@ -46,8 +46,9 @@ func planTransfer(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	return d.planTransferTo(ctx, s, transferRequest{Conversation: id, To: to})
 }
 
-// callTransfer is POST …/transfer. It has no key: before a repeat the conversation and its history are read. At the target means done,
-// untouched means repeat, and anything else is somebody's doing that is not undone.
+// callTransfer is POST …/transfer. It has no key: before a repeat the conversation and its history
+// are read. At the target means done, untouched means repeat, and anything else is somebody's doing
+// that is not undone.
 const callTransfer = "transfer"
 
 type transferCall struct{ *desk }
@@ -63,8 +64,9 @@ type transferBefore struct {
 	History  string `json:"history"` // a digest of the assignments: a transfer there and back shows nowhere else
 }
 
-// at reports whether a conversation is where the transfer takes it. A transfer to a sector alone has arrived also when somebody of
-// that sector has taken the conversation meanwhile: it is not taken back from them.
+// at reports whether a conversation is where the transfer takes it. A transfer to a sector alone
+// has arrived also when somebody of that sector has taken the conversation meanwhile: it is not
+// taken back from them.
 func (r transferRequest) at(c service.Conversation) bool {
 	return (r.To.UserID == "" || r.To.UserID == c.AssigneeID) && (r.To.SectorID == "" || r.To.SectorID == c.SectorID)
 }

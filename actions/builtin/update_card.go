@@ -89,8 +89,8 @@ func (d *desk) cardPatch(ctx context.Context, a args) (patch service.CardPatch, 
 	return patch, nil
 }
 
-// callPatchCard is PATCH /kanban/cards/{id} with the version that the card was read with: on a card that has changed since, it has no
-// effect and is planned anew.
+// callPatchCard is PATCH /kanban/cards/{id} with the version that the card was read with: on a card
+// that has changed since, it has no effect and is planned anew.
 const callPatchCard = "patch_card"
 
 type patchCardCall struct{ *desk }

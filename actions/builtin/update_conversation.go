@@ -56,8 +56,8 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 	return planConversationPatch(s, now, patchConversationRequest{Conversation: id, Patch: patch})
 }
 
-// callPatchConversation is PATCH /conversations/{id}. After a change of labels the conversation is read back, because whoever
-// changes them at the same moment writes the whole list too.
+// callPatchConversation is PATCH /conversations/{id}. After a change of labels the conversation is
+// read back, because whoever changes them at the same moment writes the whole list too.
 const callPatchConversation = "patch_conversation"
 
 type patchConversationCall struct{ *desk }

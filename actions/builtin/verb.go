@@ -41,8 +41,8 @@ type planner func(context.Context, *desk, *actions.Step) (actions.Next, error)
 // calls are the kinds of calls that a plan may ask for.
 type calls []kind
 
-// A kind of call has a name, by which intents and receipts are recorded, and is one operation of the
-// service, by the name that the service's reference has for it; empty is none of its.
+// A kind of call has a name, by which intents and receipts are recorded, and is one operation of
+// the service, by the name that the service's reference has for it; empty is none of its.
 type kind struct {
 	name, operation string
 	on              func(*desk) call
@@ -71,8 +71,8 @@ func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	return next, nil
 }
 
-// givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told as words alone: its mark
-// asks for yet another try.
+// givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told
+// as words alone: its mark asks for yet another try.
 func (v *action) givenUp(s *actions.Step, tries int) error {
 	reason := "what it changes was changed by others each time"
 	if s.Failed != nil {
@@ -91,7 +91,8 @@ func (v *action) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 		if service.Over(s.Until) {
 			return actions.Receipt{}, fmt.Errorf("%s: not made, because its time was over before it could leave", v.schema.Verb)
 		}
-		// An upload is harmless whenever it comes, and whoever calls another service has said how long that may take.
+		// An upload is harmless whenever it comes, and whoever calls another service has said how long
+		// that may take.
 		if i.Call != callUpload && i.Call != callHTTP {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, s.Until)
@@ -280,8 +281,8 @@ func settled(v actions.Verdict, code phrases.Code) (actions.Settlement, error) {
 	return actions.Settlement{Verdict: v, Why: phrases.New(code)}, nil
 }
 
-// id turns the name that an argument gives into an id; empty when the argument is not given. One that is given and empty
-// is a mistake: without it the step would do something else than it says.
+// id turns the name that an argument gives into an id; empty when the argument is not given. One
+// that is given and empty is a mistake: without it the step would do something else than it says.
 func (d *desk) id(ctx context.Context, a args, arg string, kind service.Kind) (string, error) {
 	if !a.has(arg) {
 		return "", nil
@@ -293,7 +294,8 @@ func (d *desk) id(ctx context.Context, a args, arg string, kind service.Kind) (s
 	return d.directory.ID(ctx, kind, name)
 }
 
-// result ends a step with the facts that a call recorded, after finding the names that belong to them.
+// result ends a step with the facts that a call recorded, after finding the names that belong to
+// them.
 func result(ctx context.Context, r actions.Receipt, t *rules.Type, name func(context.Context, map[string]any) error) (actions.Next, error) {
 	v := r.Fact
 	if v == nil {

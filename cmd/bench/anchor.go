@@ -22,7 +22,7 @@ import (
 // roleVariable makes a process of this program play another part.
 const roleVariable = "QUANDO_BENCH_ROLE"
 
-// playRole plays the part that the environment asks for, and reports whether it asks for one.
+// playRole runs the role that the environment sets, and reports whether there is one.
 func playRole() bool {
 	if os.Getenv(roleVariable) != "anchor" {
 		return false
@@ -34,7 +34,7 @@ func playRole() bool {
 	return true
 }
 
-// anchorEvent is what the anchor decodes: as much as is needed to do anything with an event.
+// anchorEvent is what the anchor decodes: the minimum to handle an event.
 type anchorEvent struct {
 	ID        string         `json:"id"`
 	Type      string         `json:"type"`
@@ -53,7 +53,7 @@ func serveAnchor() error {
 	fmt.Println(l.Addr())
 	s := &http.Server{Handler: http.HandlerFunc(anchorAnswer), ReadHeaderTimeout: 5 * time.Second}
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // whoever started it has gone away
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent exits
 		os.Exit(0)
 	}()
 	return s.Serve(l)
@@ -83,7 +83,7 @@ func anchorAnswer(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = io.WriteString(w, `{"status":"recorded"}`+"\n") // who delivers may have gone away
+	_, _ = io.WriteString(w, `{"status":"recorded"}`+"\n") // the client may have disconnected
 }
 
 // An anchor is the process of the anchor.
@@ -121,5 +121,5 @@ func startAnchor(ctx context.Context) (*anchor, error) {
 
 func (a *anchor) stop() {
 	_ = a.stdin.Close()
-	_ = a.cmd.Wait() // how it ends is nobody's business
+	_ = a.cmd.Wait() // its exit status does not matter
 }

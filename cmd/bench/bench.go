@@ -17,10 +17,10 @@ type bench struct {
 	scale  scale
 	seed   uint64
 	keep   bool   // the folders of desks
-	folder string // for everything that is made
+	folder string // for all files
 	root   string // of the repository
 	quando string // the program
-	shim   string // between it and its disk; empty where there is none
+	shim   string // between it and its disk; empty if there is none
 	peers  []string
 	told   io.Writer
 
@@ -43,7 +43,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if b.quando == "" {
-		b.tell("building quando")
+		b.printProgress("building quando")
 		if err := b.build(ctx); err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (b *bench) close() {
 	}
 }
 
-// tell says how far it has come.
-func (b *bench) tell(format string, args ...any) {
+// printProgress prints the progress.
+func (b *bench) printProgress(format string, args ...any) {
 	fmt.Fprintf(b.told, "%s  %-12s %s\n", time.Now().Format("15:04:05"), b.scenario, fmt.Sprintf(format, args...))
 }
 
@@ -81,12 +81,12 @@ func (b *bench) tell(format string, args ...any) {
 func (b *bench) problem(format string, args ...any) {
 	p := b.scenario + ": " + fmt.Sprintf(format, args...)
 	b.problems = append(b.problems, p)
-	b.tell("WRONG: %s", p)
+	b.printProgress("WRONG: %s", p)
 }
 
 // leaveOut notes what could not be measured here. The first line of why is enough for the report.
 func (b *bench) leaveOut(what string, why error) {
-	b.tell("%s: left out: %v", what, why)
+	b.printProgress("%s: left out: %v", what, why)
 	first, _, _ := strings.Cut(why.Error(), "\n")
 	b.missing = append(b.missing, fmt.Sprintf("%s, %s: %s", b.scenario, what, first))
 }
@@ -112,7 +112,7 @@ func (b *bench) add(what, unit string, values, anchor []float64, against string)
 		f.Ratio = f.Value / f.Anchor
 	}
 	b.figures = append(b.figures, f)
-	b.tell("%s", f.line())
+	b.printProgress("%s", f.line())
 }
 
 func (f figure) line() string {
@@ -141,7 +141,7 @@ func median(values []float64) float64 {
 // A series is a measure's rounds.
 type series struct {
 	acknowledged []float64 // a second
-	finished     []float64 // a second, counted until nothing was left to do
+	finished     []float64 // per second, until nothing was left to do
 	processor    []float64 // microseconds of processor time for each event
 	syncs        []float64 // for each event
 	p50, p99     []float64 // milliseconds from a delivery to its answer
@@ -155,7 +155,7 @@ func (b *bench) anchorRound(ctx context.Context, into *series, connections int) 
 	if err != nil {
 		return fmt.Errorf("the anchor: %w", err)
 	}
-	into.note(out, out.took, processorTime(pid)-before, 0)
+	into.addRound(out, out.took, processorTime(pid)-before, 0)
 	return nil
 }
 
@@ -171,11 +171,11 @@ func (d *desk) round(ctx context.Context, into *series, connections int, profile
 	if err := d.drained(ctx); err != nil {
 		return err
 	}
-	into.note(out, time.Since(began), processorTime(pid)-before, syncs(d.counter())-synced)
+	into.addRound(out, time.Since(began), processorTime(pid)-before, syncs(d.counter())-synced)
 	return <-watched
 }
 
-func (s *series) note(out loaded, total, processor time.Duration, synced uint64) {
+func (s *series) addRound(out loaded, total, processor time.Duration, synced uint64) {
 	n := float64(out.events())
 	s.acknowledged = append(s.acknowledged, out.perSecond())
 	s.finished = append(s.finished, n/total.Seconds())
@@ -187,9 +187,8 @@ func (s *series) note(out loaded, total, processor time.Duration, synced uint64)
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// settle closes the account of a desk: every event that was acknowledged is recorded and decided,
-// every run is done, and every call had its effect once. The letters are those of the calls that
-// each event asks for.
+// settle checks the account of a desk: every acknowledged event is recorded and decided, every run
+// is done, and every call had its effect once. The letters are those of the calls per event.
 func (b *bench) settle(ctx context.Context, d *desk, acknowledged, runs int, letters string) error {
 	if err := d.drained(ctx); err != nil {
 		return err

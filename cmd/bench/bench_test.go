@@ -84,11 +84,11 @@ func TestAccountThatDoesNotClose(t *testing.T) {
 	if settle(6, 5) == 0 {
 		t.Error("an event that was acknowledged and is not recorded was not noticed")
 	}
-	b.service.note([]byte("a "+string(appendID(nil, eventPrefix, 3))), "another client id")
+	b.service.recordMessage([]byte("a "+string(appendID(nil, eventPrefix, 3))), "another client id")
 	if settle(5, 5) == 0 {
 		t.Error("a second message to the same event was not noticed")
 	}
-	b.service.forget()
+	b.service.reset()
 	if settle(5, 5) == 0 {
 		t.Error("effects that are missing were not noticed")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// askDatabase asks a journal in PostgreSQL for a number.
+// askDatabase queries a journal in PostgreSQL for a number.
 func askDatabase(ctx context.Context, address, query string) (int, error) {
 	return postgrestest.Ask(ctx, address, strings.NewReplacer("FROM events", "FROM quando.events", "FROM runs", "FROM quando.runs").Replace(query))
 }
@@ -54,7 +54,7 @@ func (b *bench) journals(ctx context.Context) error {
 
 // journalOf measures one kind of journal, with all of its engines under the same load.
 func (b *bench) journalOf(ctx context.Context, files ruleFiles, letters, database string, engines int) (c *contest, err error) {
-	b.service.forget()
+	b.service.reset()
 	d, err := b.newDesk(files)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	_ "github.com/quandohq/quando/engine/journal/sqlite" // the driver that reads journals
 )
 
-// A desk is `quando run`, as a process of its own, with a folder of its own.
+// A desk is a `quando run` process with its own folder.
 type desk struct {
 	bench   *bench
 	folder  string
@@ -32,7 +32,7 @@ type desk struct {
 
 	cmd  *exec.Cmd
 	done chan error
-	look *sql.DB // the journal, to look only
+	look *sql.DB // the journal, read-only
 }
 
 // ruleFiles are texts by the names of their files.
@@ -61,7 +61,7 @@ func (b *bench) newDesk(files ruleFiles) (*desk, error) {
 	return d, nil
 }
 
-// freePorts returns addresses on which nobody listens.
+// freePorts returns unused addresses.
 func freePorts(n int) ([]string, error) {
 	var list []string
 	for range n {
@@ -77,8 +77,8 @@ func freePorts(n int) ([]string, error) {
 
 func (d *desk) journal() string { return filepath.Join(d.folder, "quando.db") }
 
-// configure writes quando.yaml. Everything is as by default but the bounds, which are there to stop
-// what is done here on purpose.
+// configure writes quando.yaml. Everything is the default but the safety bounds, which would stop
+// the load.
 func (d *desk) configure() error {
 	return os.WriteFile(filepath.Join(d.folder, "quando.yaml"), fmt.Appendf(nil, `service:
   base_url: %q
@@ -92,7 +92,7 @@ journal: %q
 `, d.bench.service.url(), apiKey, d.timeout, secret, d.to.address, d.console, cmp.Or(d.address, "quando.db")), 0o600)
 }
 
-// launch starts the process and waits for nothing.
+// launch starts the process without waiting.
 func (d *desk) launch(ctx context.Context) error {
 	if err := d.configure(); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (d *desk) start(ctx context.Context) error {
 	}
 	c, err := d.connect(ctx)
 	if err == nil {
-		c.close() // one that is kept and not used would hold up the end
+		c.close() // an idle connection would delay the shutdown
 	}
 	return err
 }
@@ -158,7 +158,7 @@ func (d *desk) log() []byte {
 	return bytes.TrimSpace(text[max(0, len(text)-2000):])
 }
 
-// stop ends the process as a person would.
+// stop ends the process with an interrupt.
 func (d *desk) stop() error {
 	if d.look != nil {
 		_ = d.look.Close() // it has only been read
@@ -205,7 +205,7 @@ type tally struct {
 	runs, unfinished, dones int
 }
 
-// ask asks the journal for a number.
+// ask queries the journal for a number.
 func (d *desk) ask(ctx context.Context, query string) (n int, err error) {
 	if d.address != "" {
 		return askDatabase(ctx, d.address, query)
@@ -236,8 +236,8 @@ func (d *desk) tally(ctx context.Context) (t tally, err error) {
 	return t, nil
 }
 
-// drained waits until every event is decided and every run is over. Both questions are answered
-// from an index that holds nothing else.
+// drained waits until every event is decided and every run is over. Both queries use a partial
+// index.
 func (d *desk) drained(ctx context.Context) error {
 	open := `EXISTS (SELECT 1 FROM events WHERE ` + d.column("decided") + `) OR EXISTS (SELECT 1 FROM runs WHERE ` + d.column("finished") + `)`
 	for {
@@ -256,7 +256,7 @@ func (d *desk) drained(ctx context.Context) error {
 	}
 }
 
-// column says that a column is false, as the index on it has it.
+// column is the SQL for a false column, as in the index on it.
 func (d *desk) column(name string) string {
 	if d.address != "" {
 		return "NOT " + name
@@ -274,5 +274,5 @@ func (d *desk) size() (n int64) {
 	return n
 }
 
-// counter is the file in which the syncs of the process are counted.
+// counter is the file that counts the syncs of the process.
 func (d *desk) counter() string { return filepath.Join(d.folder, "syncs") }

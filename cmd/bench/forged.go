@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A forgery is a delivery that nobody may act upon.
+// A forgery is a delivery that must have no effect.
 type forgery struct {
 	about string
 	write func(w *writer, n uint64) []byte
@@ -40,8 +40,8 @@ var forgeries = []forgery{
 	}},
 }
 
-// forge delivers every forgery. What a peer answers is told and not judged: some can only take a
-// delivery first and drop it then.
+// forge delivers every forgery. It reports a peer's answer without judging it: some can only accept
+// a delivery first and drop it then.
 func (p *peer) forge(ctx context.Context) error {
 	p.forged = map[uint64]string{}
 	var answers []int
@@ -60,12 +60,12 @@ func (p *peer) forge(ctx context.Context) error {
 		}
 		answers = append(answers, status)
 	}
-	p.bench.tell("%s: forged deliveries were answered with %d", p.name, answers)
+	p.bench.printProgress("%s: forged deliveries were answered with %d", p.name, answers)
 	return nil
 }
 
-// settleForged notes every forgery that has had an effect. It is asked at the end, when everything
-// that was delivered later has been waited for.
+// settleForged notes every forgery that has had an effect. It runs at the end, after all later
+// deliveries have settled.
 func (p *peer) settleForged() {
 	for _, n := range slices.Sorted(maps.Keys(p.forged)) {
 		if p.bench.service.has(effect{n, 'a'}) {

@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// believes makes a process of the test a peer, and says what that peer believes of a delivery
-// without a look at it.
+// believes makes a process of the test a peer, and says what that peer accepts without checking.
 const believes = "BENCH_PEER_BELIEVES"
 
 // playPeer is a peer that calls the service for whatever it believes.

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// A growth multiplies what one real event has left in a journal, so that a large journal takes
-// minutes, not days. The file was made by quando itself, and nobody has it open.
+// A growth multiplies the rows of one real event in a journal, so that a large journal takes
+// minutes, not days. Quando itself created the file, and no process has it open.
 type growth struct {
 	file     string
 	copies   int
-	lanes    int           // conversations that the copies are about, in turn
+	lanes    int           // conversations of the copies, in turn
 	first    uint64        // the number of the first copy's event
 	spread   time.Duration // over which the copies lie, back from the event itself
 	progress func(done, all int)
 
 	db               *sql.DB
-	event, run       int64  // what is copied; run is 0 where there is none
+	event, run       int64  // what is copied; run is 0 if there is none
 	id, conversation string // of the event
 	lastRun          int64
 }
 
-// grown are the tables that have rows of an event.
+// grown are the tables with rows of an event.
 var grown = []string{"events", "runs", "steps", "caused", "lanes"}
 
 // grow makes the copies, and returns how many rows the journal has.
@@ -66,8 +66,7 @@ func (g *growth) grow(ctx context.Context) (rows int, err error) {
 	return rows, nil
 }
 
-// settleOnDisk waits until a file is on disk: the first sync of whoever opens it next would have
-// to.
+// settleOnDisk syncs a file: otherwise the next process's first sync would have to.
 func settleOnDisk(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
@@ -83,7 +82,7 @@ func (g *growth) exec(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// survey finds out what is to be copied, and lays it aside.
+// survey reads the rows to copy.
 func (g *growth) survey(ctx context.Context) error {
 	err := g.db.QueryRowContext(ctx, `SELECT seq, id, json_extract(data, '$.conversation.id') FROM events ORDER BY seq DESC LIMIT 1`).Scan(&g.event, &g.id, &g.conversation)
 	if err != nil {

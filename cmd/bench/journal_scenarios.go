@@ -20,11 +20,11 @@ func (b *bench) seeded(ctx context.Context, rules string, paused bool, g growth)
 		d.remove()
 		return nil, 0, err
 	}
-	b.tell("a journal of %d rows, %d MB", rows, d.size()>>20)
+	b.printProgress("a journal of %d rows, %d MB", rows, d.size()>>20)
 	return d, rows, nil
 }
 
-// seed lets one event go through the desk, stops it, and multiplies what the event has left.
+// seed sends one event through the desk, stops it, and multiplies the rows of the event.
 func (d *desk) seed(ctx context.Context, paused bool, g growth) (int, error) {
 	if paused {
 		// A pause is seen within a moment by an engine that runs, and at once by one that starts.
@@ -52,7 +52,7 @@ func (d *desk) seed(ctx context.Context, paused bool, g growth) (int, error) {
 	g.file, g.first = d.journal(), d.next.Load()+1
 	g.progress = func(done, all int) {
 		if time.Now().After(soon) {
-			d.bench.tell("%d of %d events are written", done, all)
+			d.bench.printProgress("%d of %d events are written", done, all)
 			soon = time.Now().Add(5 * time.Second)
 		}
 	}
@@ -67,7 +67,7 @@ func (d *desk) seed(ctx context.Context, paused bool, g growth) (int, error) {
 	return rows, err
 }
 
-// command carries out a command of quando beside the engine.
+// command runs a quando command beside the engine.
 func (d *desk) command(ctx context.Context, name string) error {
 	out, err := exec.CommandContext(ctx, d.bench.quando, name, "--config", filepath.Join(d.folder, "quando.yaml")).CombinedOutput()
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *desk) firstAnswer(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// backlog lets a desk work off events that have come while it was stopped.
+// backlog measures how a desk works off events that arrived while it was stopped.
 func (b *bench) backlog(ctx context.Context) error {
 	d, _, err := b.seeded(ctx, oneCall, true, growth{copies: b.scale.backlog - 1, lanes: conversations})
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *bench) backlog(ctx context.Context) error {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// waiting compares a desk with many runs that wait with one that has a single one.
+// waiting compares a desk with many waiting runs with one that has a single one.
 func (b *bench) waiting(ctx context.Context) error {
 	var memories, starts [2][]float64
 	for i, n := range []int{1, b.scale.waiting} {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// killing kills a desk under load, again and again, and closes its account: whoever delivers does
-// so until there is an answer, as the service does.
+// killing kills a desk under load repeatedly, and checks its account: the client retries until
+// there is an answer, as the service does.
 func (b *bench) killing(ctx context.Context) error {
 	d, err := b.newDesk(ruleFiles{"rules.yaml": twoCalls})
 	if err != nil {
 		return err
 	}
 	defer d.remove()
-	b.service.forget()
+	b.service.reset()
 	d.timeout = "1s" // a call that may be under way is left alone for so long
 	if err := d.start(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (b *bench) killing(ctx context.Context) error {
 		if err := d.start(ctx); err != nil {
 			return err
 		}
-		b.tell("killed %d of %d times", i+1, b.scale.kills)
+		b.printProgress("killed %d of %d times", i+1, b.scale.kills)
 	}
 	out := <-over
 	if out.err != nil {

@@ -14,9 +14,9 @@ import (
 	"path/filepath"
 )
 
-// learn puts the profiles together and writes them where the compiler finds them: what runs often
-// it builds with more care.
-func (b *bench) learn(ctx context.Context, file string) error {
+// writeProfile merges the profiles into the file that the compiler uses for profile-guided
+// optimization.
+func (b *bench) writeProfile(ctx context.Context, file string) error {
 	profiles, err := filepath.Glob(filepath.Join(b.profile, "*.pprof"))
 	if err != nil {
 		return err

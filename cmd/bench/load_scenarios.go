@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A contest is a desk that is measured in rounds, each beside one of the anchor.
+// A contest is a desk measured in rounds, each next to one of the anchor.
 type contest struct {
 	name        string
 	desk        *desk
@@ -31,14 +31,14 @@ func (b *bench) compete(ctx context.Context, list ...*contest) (anchor series, e
 				return anchor, fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
-		b.tell("%s: round %d of %d", list[0].name, i+1, b.scale.rounds)
+		b.printProgress("%s: round %d of %d", list[0].name, i+1, b.scale.rounds)
 	}
 	return anchor, nil
 }
 
 // open starts a desk with these rules and an empty account.
 func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, error) {
-	b.service.forget()
+	b.service.reset()
 	d, err := b.newDesk(files)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, erro
 	return d, nil
 }
 
-// acknowledge measures how fast deliveries are answered when each is on disk by then. The engine
+// acknowledge measures how fast deliveries are answered, each after it is on disk. The engine
 // decides on them meanwhile.
 func (b *bench) acknowledge(ctx context.Context) error {
 	for _, n := range b.scale.connections {
@@ -62,15 +62,15 @@ func (b *bench) acknowledge(ctx context.Context) error {
 	return nil
 }
 
-// twelve measures the same at a desk that is closer to what people have.
+// twelve measures the same with a typical rule set.
 func (b *bench) twelve(ctx context.Context) error {
 	n := b.scale.busy()
 	_, err := b.acknowledgeOn(ctx, n, evaluated{twelveRules, 12, true}, namedDisk{connections(n), disk{}})
 	return err
 }
 
-// evaluated are rules of which so many are evaluated for each event, and whether each is about a
-// conversation of its own.
+// evaluated are rules of which so many are evaluated for each event, and whether each event has its
+// own conversation.
 type evaluated struct {
 	rules    string
 	verdicts int
@@ -180,9 +180,8 @@ func (b *bench) finishRunsOf(ctx context.Context, name string, files ruleFiles, 
 	return b.settle(ctx, d, n, n, letters)
 }
 
-// latency measures from when a delivery begins to when the service has its effect. Of the machine
-// it is found out meanwhile when it lost its pace: what is under way then takes many times as long,
-// whoever does it.
+// latency measures from the start of a delivery to the effect on the service. It also tracks when
+// the machine was slow: what is in flight then takes many times as long, in any program.
 func (b *bench) latency(ctx context.Context) error {
 	const rate = 100
 	d, err := b.open(ctx, ruleFiles{"rules.yaml": oneCall}, disk{})
@@ -224,7 +223,7 @@ func (b *bench) latency(ctx context.Context) error {
 		p50, p99 = append(p50, milliseconds(percentile(all, 50))), append(p99, milliseconds(percentile(all, 99)))
 		steady99, lost = append(steady99, milliseconds(percentile(steady, 99))), append(lost, 100*pace.share())
 		answered = append(answered, milliseconds(percentile(out.delays, 50)))
-		b.tell("round %d of %d", i+1, b.scale.rounds)
+		b.printProgress("round %d of %d", i+1, b.scale.rounds)
 	}
 	b.add("to the effect: p50", "ms", p50, anchor50, "the anchor's answer")
 	b.add("to the effect: p99", "ms", p99, anchor99, "the anchor's answer")

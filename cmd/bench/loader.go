@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// A target is who is delivered to.
+// A target is a receiver of deliveries.
 type target struct {
 	address string // host:port
 	path    string
-	apart   bool // each event is about a conversation of its own
+	apart   bool // each event has a conversation of its own
 }
 
 // A conn is a connection that deliveries are made over, one after the other.
@@ -54,8 +54,8 @@ func (c *conn) close() {
 	}
 }
 
-// expect bounds how long answers over this connection are waited for, all in all: a peer that never
-// answers must not hold up the others.
+// expect sets the deadline for all answers on this connection: a peer that never answers must not
+// block the others.
 func (c *conn) expect(within time.Duration) { _ = c.net.SetDeadline(time.Now().Add(within)) }
 
 // deliver delivers an event and returns the status of the answer.
@@ -87,22 +87,22 @@ func (c *conn) answer() (status int, err error) {
 	return status, nil
 }
 
-// A load is how deliveries are made: so many connections, each of which delivers the next event
-// when the last was answered.
+// A load is a closed loop: so many connections, each of which delivers the next event when the last
+// was answered.
 type load struct {
 	to          target
 	also        []target // others that take the same deliveries, connection by connection
 	connections int
-	next        *atomic.Uint64 // the last event that was delivered; nobody delivers one twice
+	next        *atomic.Uint64 // the last event delivered, shared so that none is delivered twice
 	duration    time.Duration  // 0 is until events are over
 	events      int            // 0 is as many as there is time for
 
-	// again delivers what was not answered until it is, as the service does. Otherwise that is an
+	// again retries deliveries until they are answered, as the service does. Otherwise that is an
 	// error.
 	again bool
 }
 
-// A loaded is what came of a load.
+// A loaded is the result of a load.
 type loaded struct {
 	first, last uint64 // events: those between them were all acknowledged
 	took        time.Duration
@@ -189,7 +189,7 @@ func (l load) deliver(ctx context.Context, c *conn, n uint64) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		time.Sleep(20 * time.Millisecond) // as patient as whoever delivers again has to be
+		time.Sleep(20 * time.Millisecond) // the pause of a client that retries
 		if err := c.connect(ctx); err != nil {
 			c.close()
 		}
@@ -204,9 +204,9 @@ type paced struct {
 	duration time.Duration
 }
 
-// run delivers and returns when the delivery of each event began, and how long its answer took from
-// then on. A delivery begins when its turn has come, whether or not a connection is free. That this
-// program's own clock wakes it up to a millisecond too late is no delay of anybody else.
+// run delivers and returns when the delivery of each event began, and the latency of its answer. A
+// delivery begins at its scheduled time, whether or not a connection is free. The timer of this
+// program may be up to a millisecond late, which does not count as latency.
 func (p paced) run(ctx context.Context) (began map[uint64]time.Time, out loaded, err error) {
 	const connections = 64
 	free := make(chan *conn, connections)

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// options is what the command line asks for.
+// options are the flags.
 type options struct {
 	pattern, scale, write, peers, learn string
 	list                                bool
@@ -77,7 +77,7 @@ func parse(args []string, b *bench) (o options, err error) {
 	return o, err
 }
 
-// measure does what the command line asks for.
+// measure runs what the flags select.
 func measure(ctx context.Context, args []string) error {
 	b := &bench{told: os.Stderr}
 	o, err := parse(args, b)
@@ -112,7 +112,7 @@ func measure(ctx context.Context, args []string) error {
 		}
 	}
 	if o.learn != "" {
-		if err := b.learn(ctx, o.learn); err != nil {
+		if err := b.writeProfile(ctx, o.learn); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func measure(ctx context.Context, args []string) error {
 func (b *bench) runAll(ctx context.Context, list []scenario) error {
 	for _, s := range list {
 		b.scenario = s.name
-		b.tell("%s", s.about)
+		b.printProgress("%s", s.about)
 		if err := s.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -17,11 +17,11 @@ const (
 	apiKey = "bench-key"
 )
 
-// conversations is how many of them the events are about, in turn.
+// conversations is the number of conversations, used in turn.
 const conversations = 10_000
 
-// eventPrefix begins the id of every event; twelve hexadecimal digits follow, by which its effect
-// is known.
+// eventPrefix begins the id of every event; twelve hexadecimal digits follow, which identify its
+// effect.
 const eventPrefix = "0192f3a4-0000-7000-8000-"
 
 // delivered is what the service delivers when a customer writes. The marks stand for what differs:
@@ -35,15 +35,14 @@ const delivered = `{"id":"<E>","type":"message.received","created_at":"<T>","ten
 	`"contact":{"id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana","phone":"+5511988887777","company":null,"city":null,"channel_id":null,"label_ids":[],"blocked":false,` +
 	`"created_at":"<T>","updated_at":"<T>"}}}`
 
-// A writer puts deliveries into the form in which the service sends them. It is used by one
-// connection.
+// A writer formats deliveries as the service does. It is for one connection.
 type writer struct {
 	head  []byte // of every request: its first line and what stays the same
 	parts []part
 	body  []byte
 	out   []byte
 	mac   hash.Hash
-	apart bool // each event is about a conversation of its own
+	apart bool // each event has a conversation of its own
 }
 
 // A part is a piece of the body and the mark that follows it.
@@ -73,7 +72,7 @@ func bodySize() int {
 	return len(w.body)
 }
 
-// write returns the request that delivers event n. It is good until the next one.
+// write returns the request that delivers event n. It is valid until the next call.
 func (w *writer) write(n uint64, now time.Time) []byte {
 	w.body = w.body[:0]
 	for _, p := range w.parts {

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// A pace is how fast the machine itself was, moment by moment. Processors that many share, or that
-// get too hot, may run at a tenth of their speed for a while, and everything on them takes ten
-// times as long. That says nothing about who was measured, so it has to be known.
+// A pace is the machine's speed over time. Shared or throttled processors may run at a tenth of
+// their speed for a while, and everything on them takes ten times as long. That says nothing about
+// the measured program, so it has to be known.
 type pace struct {
-	looks []look
+	looks []paceSample
 	usual time.Duration
 }
 
-// A look is how long a computation took that is always the same.
-type look struct {
+// A paceSample is the duration of a fixed computation.
+type paceSample struct {
 	at   time.Time
 	took time.Duration
 }
 
 const (
 	lookEvery = 2 * time.Millisecond
-	lostPace  = 3 // times as long as usual: more than what others who share a processor, its caches or its memory can bring about
+	lostPace  = 3 // times the usual duration: more than contention for a processor, its caches or its memory can cause
 )
 
-// watchPace looks at the machine's pace until the returned function is called.
+// watchPace samples the machine's speed until the returned function is called.
 func watchPace() (stop func() pace) {
 	end, done := make(chan struct{}), make(chan pace)
 	go func() {
 		var p pace
 		for {
-			p.looks = append(p.looks, look{time.Now(), compute()})
+			p.looks = append(p.looks, paceSample{time.Now(), compute()})
 			select {
 			case <-end:
 				p.usual = p.median()
@@ -48,8 +48,8 @@ func watchPace() (stop func() pace) {
 	}
 }
 
-// compute does some arithmetic, a few times, and returns how long it took at best: only a slow
-// machine makes all of them slow, who takes the processor away hits one.
+// compute does some arithmetic, a few times, and returns the shortest duration: only a slow machine
+// makes all of them slow, preemption hits one.
 func compute() time.Duration {
 	best := time.Hour
 	for range 3 {
@@ -59,7 +59,7 @@ func compute() time.Duration {
 			x ^= x >> 7
 			x ^= x << 17
 		}
-		runtime.KeepAlive(x) // or the compiler might leave out what nobody looks at
+		runtime.KeepAlive(x) // keeps the compiler from removing the unused result
 		best = min(best, time.Since(began))
 	}
 	return best
@@ -74,7 +74,7 @@ func (p pace) median() time.Duration {
 	return percentile(list, 50)
 }
 
-func (p pace) slow(l look) bool { return l.took > lostPace*p.usual }
+func (p pace) slow(l paceSample) bool { return l.took > lostPace*p.usual }
 
 // lost reports whether the machine had lost its pace at some moment between two times, or next to
 // them.
@@ -89,7 +89,7 @@ func (p pace) lost(from, to time.Time) bool {
 	return false
 }
 
-// share is in which part of the looks the machine had lost its pace.
+// share is the fraction of samples in which the machine was slow.
 func (p pace) share() float64 {
 	n := 0
 	for _, l := range p.looks {

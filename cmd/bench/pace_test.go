@@ -11,7 +11,7 @@ func TestPace(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	p := pace{usual: 10 * time.Microsecond}
 	for ms := 0; ms < 100; ms += 2 {
-		l := look{at(ms), 11 * time.Microsecond}
+		l := paceSample{at(ms), 11 * time.Microsecond}
 		if ms >= 40 && ms < 60 {
 			l.took = 110 * time.Microsecond
 		}

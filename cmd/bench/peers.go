@@ -31,7 +31,7 @@ type peer struct {
 	to     target
 	ports  []string // free ones, of which the first is where events go
 	next   atomic.Uint64
-	forged map[uint64]string // events that must have no effect, and what is wrong with them
+	forged map[uint64]string // events that must have no effect, and why
 
 	cmd  *exec.Cmd
 	done chan error
@@ -83,7 +83,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		p.ports = append(p.ports, port)
 	}
 	p.to = target{address: addresses[0], path: path}
-	b.service.forget()
+	b.service.reset()
 	if err := p.start(ctx, true); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		if err := p.round(ctx, &ours); err != nil {
 			return err
 		}
-		b.tell("%s: round %d of %d", p.name, i+1, b.scale.rounds)
+		b.printProgress("%s: round %d of %d", p.name, i+1, b.scale.rounds)
 	}
 	now, most := memoryOfAll(p.cmd.Process.Pid)
 	b.add(p.name+": finished", "runs/s", ours.finished, anchor.acknowledged, "")
@@ -110,7 +110,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 	return p.crash(ctx)
 }
 
-// says asks the script.
+// says runs the script with a question.
 func (p *peer) says(ctx context.Context, question string) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", p.script, question)
 	cmd.Env = p.environment()
@@ -124,9 +124,8 @@ func (p *peer) says(ctx context.Context, question string) (string, error) {
 // environment is what scripts are called with.
 func (p *peer) environment() []string { return append(os.Environ(), "QUANDO="+p.bench.quando) }
 
-// start starts the peer and waits until it takes an event, and if that is asked for until one has
-// had its effect: n8n answers whatever comes before it is ready with a page that asks for patience,
-// and status 200.
+// start starts the peer and waits until it accepts an event and, with effective, until one has had
+// its effect: until n8n is ready it answers everything with a waiting page and status 200.
 func (p *peer) start(ctx context.Context, effective bool) error {
 	log, err := os.OpenFile(filepath.Join(p.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -194,11 +193,11 @@ func (p *peer) round(ctx context.Context, into *series) error {
 	if missing > 0 {
 		return fmt.Errorf("%d of %d events that it acknowledged had no effect", missing, out.events())
 	}
-	into.note(out, last.Sub(began), processorTimeOfAll(pid)-before, 0)
+	into.addRound(out, last.Sub(began), processorTimeOfAll(pid)-before, 0)
 	return nil
 }
 
-// wait waits for the effects of events, and returns how many are missing when none has come for so
+// wait waits for the effects of events. It returns how many are missing after none has come for so
 // long, and when the last came.
 func (p *peer) wait(ctx context.Context, first, last uint64, patience time.Duration) (missing int, at time.Time) {
 	at = time.Now()
@@ -218,8 +217,7 @@ func (p *peer) wait(ctx context.Context, first, last uint64, patience time.Durat
 	}
 }
 
-// crash kills the peer under load, starts it again, and counts what became of the events that it
-// had acknowledged.
+// crash kills the peer under load, restarts it, and counts the acknowledged events by their effect.
 func (p *peer) crash(ctx context.Context) error {
 	b := p.bench
 	first := p.next.Load() + 1
@@ -252,8 +250,8 @@ func (p *peer) crash(ctx context.Context) error {
 	return nil
 }
 
-// acknowledgedUntilDead delivers until nobody answers any more, and returns the events that were
-// acknowledged.
+// acknowledgedUntilDead delivers until there are no more answers, and returns the acknowledged
+// events.
 func (p *peer) acknowledgedUntilDead(ctx context.Context) []uint64 {
 	results := make(chan []uint64)
 	for range p.bench.scale.busy() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// processorTime is how long a process has kept processors busy; 0 where the system does not tell.
+// processorTime is the CPU time of a process; 0 if unknown.
 func processorTime(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -27,8 +27,7 @@ func processorTime(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// memory returns what a process has in memory now and had at most, in bytes; 0 where the system
-// does not tell.
+// memory returns the resident memory of a process and its peak, in bytes; 0 if unknown.
 func memory(pid int) (now, most int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// profileVariable tells a quando that was built for it where to serve its profile.
+// profileVariable tells a profiling build of quando where to serve its profile.
 const profileVariable = "QUANDO_BENCH_PROFILE"
 
 //go:embed profile/profile.go.txt
 var profileSource []byte
 
-// build builds quando from the tree. For a profile one file is laid over the tree: what people run
-// has no such door.
+// build builds quando from the tree. For a profile it overlays one file: releases have no such
+// endpoint.
 func (b *bench) build(ctx context.Context) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/quandohq/quando").Output()
 	if err != nil {
@@ -62,10 +62,9 @@ func (b *bench) build(ctx context.Context) error {
 	return install(built, b.quando)
 }
 
-// install puts a program where it is run from, as a copy: that is how programs come to a machine.
-// What the linker has just written lies in the system's memory in larger pieces than a file that
-// was copied or read, and all of a piece is counted to the process as soon as it looks at a part of
-// it.
+// install copies a program to where it is run from, as on a real machine. The pages that the linker
+// has just written are cached in larger units than those of a copied file, and touching part of a
+// unit counts all of it as the process's memory.
 func install(from, to string) error {
 	program, err := os.Open(from)
 	if err != nil {
@@ -80,8 +79,8 @@ func install(from, to string) error {
 	return errors.Join(err, copied.Close())
 }
 
-// watch begins to watch where the process spends its time during one load, where that was asked
-// for. The channel tells when it is over.
+// watch starts a CPU profile of the process during one load, if requested. The channel reports its
+// end.
 func (b *bench) watch(ctx context.Context, name string) <-chan error {
 	over := make(chan error, 1)
 	if b.profile == "" || name == "" {

@@ -66,7 +66,7 @@ func (r *report) table(w io.Writer) {
 	for _, f := range r.Figures {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Scenario, f.Case, number(f.Value), f.Unit, optional(f.Anchor, number), optional(f.Ratio, ratio), f.against())
 	}
-	_ = t.Flush() // a terminal that has gone away is nobody's loss
+	_ = t.Flush() // the terminal may be gone
 	for _, m := range r.Missing {
 		fmt.Fprintln(w, "left out:", m)
 	}

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// A scale is how much of everything a run takes.
+// A scale is the size of a run.
 type scale struct {
 	rounds      int
 	duration    time.Duration // of one load
@@ -19,7 +19,7 @@ type scale struct {
 // busy is how many connections deliver where their number is not what is measured.
 func (s scale) busy() int { return s.connections[len(s.connections)/2] }
 
-// scales by their names. The smallest is for tests: it measures nothing and closes every account.
+// scales by name. The smallest is for tests: it measures nothing and checks every account.
 var scales = map[string]scale{
 	"test": {
 		rounds: 1, duration: 150 * time.Millisecond, connections: []int{1, 8, 16}, latency: 300 * time.Millisecond, rules: []int{10, 100},

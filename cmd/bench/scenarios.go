@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A scenario is something that is measured, by itself if that is asked for.
+// A scenario is one measurement.
 type scenario struct {
 	name, about string
 	run         func(*bench, context.Context) error
@@ -55,8 +55,7 @@ const (
 	nothingMatches = `rules:
   - { id: never, when: message.received, if: message.text contains "there is no such word", do: [{ send_message: "a {{ event.id }}" }] }
 `
-	// twelveRules are what a desk may have. All of them are evaluated for every message, and none
-	// fires.
+	// twelveRules are a typical desk. All of them are evaluated for every message, and none fires.
 	twelveRules = `rules:
   - { id: away, when: message.received, if: message.text contains "anybody there", do: [{ send_message: "a {{ event.id }}" }] }
   - { id: price, when: message.received, if: 'message.text matches "(?i)price|how much"', do: [{ send_message: "a {{ event.id }}" }] }
@@ -82,8 +81,8 @@ const (
 `
 )
 
-// manyRules are n rules. Ten can match: they look for a word that is in no index, and one of them
-// finds it. Each of the others is about a company of its own.
+// manyRules are n rules. Ten can match: they test for a word, which no index covers, and one of
+// them matches. Each of the others is for another company.
 func manyRules(n int) ruleFiles {
 	files := ruleFiles{}
 	var b strings.Builder

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// A messenger imitates the part of the messaging service that is called for: it sends a message
-// once for each client_id, and remembers for which event. It does as little as can be for a call,
-// so that what is measured is not its own cost: the sandbox keeps a whole desk.
+// A messenger imitates the part of the messaging service that is called: it sends a message once
+// per client_id, and remembers for which event. It does the minimum per call, so that its own cost
+// is not measured: the sandbox keeps a whole desk.
 type messenger struct {
 	listener net.Listener
 	stop     atomic.Bool
 	delay    time.Duration // before each answer
 
 	shards  [64]shard
-	calls   atomic.Int64 // messages asked for
-	repeats atomic.Int64 // of them, asked for again with the same client_id
+	calls   atomic.Int64 // messages requested
+	repeats atomic.Int64 // of them, repeats with the same client_id
 	others  atomic.Int64 // every other request
 	watch   atomic.Pointer[func(effect, time.Time)]
 }
 
-// An effect is a message that an event was answered with. The letter tells two of one event apart.
+// An effect is a message in answer to an event. The letter tells two of one event apart.
 type effect struct {
 	event  uint64
 	letter byte
@@ -44,7 +44,7 @@ func newMessenger() (*messenger, error) {
 		return nil, err
 	}
 	m := &messenger{listener: l}
-	m.forget()
+	m.reset()
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -64,8 +64,8 @@ func (m *messenger) close() error {
 	return m.listener.Close()
 }
 
-// forget begins a new account.
-func (m *messenger) forget() {
+// reset begins a new account.
+func (m *messenger) reset() {
 	for i := range m.shards {
 		m.shards[i].Lock()
 		m.shards[i].sent = map[effect][]string{}
@@ -134,7 +134,7 @@ func (m *messenger) serve(c net.Conn) {
 	}
 }
 
-// lookup answers what is asked for at a start: who the key is, and names, of which there are none.
+// lookup answers the calls of a start: the key's identity, and empty lists of names.
 func lookup(line []byte) string {
 	switch {
 	case bytes.HasPrefix(line, []byte("GET /v1/me ")):
@@ -149,10 +149,10 @@ func lookup(line []byte) string {
 func (m *messenger) send(line, body, answer []byte) []byte {
 	m.calls.Add(1)
 	client, text := member(body, "client_id"), member(body, "text")
-	m.note(text, string(client))
+	m.recordMessage(text, string(client))
 	id := append([]byte(nil), client...)
 	if len(id) == 36 {
-		id[14] = '8' // an id of its own, and the same one whenever it is asked for
+		id[14] = '8' // a unique id, derived from the key
 	}
 	_, path, _ := bytes.Cut(line, []byte("/conversations/"))
 	conversation, _, _ := bytes.Cut(path, []byte("/"))
@@ -172,8 +172,9 @@ func member(body []byte, name string) []byte {
 	return value
 }
 
-// note remembers a message. Its text is a letter, a blank and the id of the event that it answers.
-func (m *messenger) note(text []byte, client string) {
+// recordMessage remembers a message. Its text is a letter, a blank and the id of the event that it
+// answers.
+func (m *messenger) recordMessage(text []byte, client string) {
 	if len(text) < 38 || !bytes.HasPrefix(text[2:], []byte(eventPrefix)) {
 		m.others.Add(1)
 		return

@@ -18,7 +18,7 @@ var shimSource []byte
 
 // A disk is what the journal's file lies on, as far as it differs from the machine's own.
 type disk struct {
-	slower    time.Duration // each sync takes so much longer
+	slower    time.Duration // extra latency of each sync
 	forgetful bool          // the write-ahead log is not synced: what synchronous=NORMAL does, but for the sync before a checkpoint
 }
 
@@ -39,7 +39,7 @@ func buildShim(ctx context.Context, folder string) (string, error) {
 	return library, nil
 }
 
-// environment is what a process is started with to have this disk. Its syncs are counted in a file.
+// environment is the environment of a process on this disk. It counts syncs in a file.
 func (d disk) environment(library, counter string) []string {
 	if library == "" {
 		return nil

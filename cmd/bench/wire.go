@@ -42,7 +42,7 @@ func readHead(r *bufio.Reader, first []byte) (line []byte, length int, err error
 	}
 }
 
-// readBody reads a body into a buffer that is used again.
+// readBody reads a body into a reused buffer.
 func readBody(r *bufio.Reader, length int, into []byte) ([]byte, error) {
 	into = into[:0]
 	if length >= 0 {

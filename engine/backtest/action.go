@@ -14,9 +14,9 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// An action takes the place of a verb: it calls nobody. A step that was taken then, with the same
-// arguments at the same point, comes to the same end. One that was not would have had its effect,
-// and what the service would have answered is not known.
+// An action replaces a verb: it makes no calls. A step that was recorded, with the same arguments
+// at the same point, has the recorded result. Any other would have had its effect, and the
+// service's answer is unknown.
 type action struct {
 	*replay
 	schema rules.Schema
@@ -47,7 +47,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	args := encodeArgs(&a.schema, s.Args)
 	if twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
 		a.twins[twin.Key] = true
-		return a.again(q, s, twin)
+		return a.repeatRecorded(q, s, twin)
 	}
 	if a.schema.OnlyReads() {
 		return actions.Next{}, a.missing(q, fmt.Sprintf("what %s %s finds", a.schema.Verb, words(args)))
@@ -60,8 +60,8 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	return a.note(s)
 }
 
-// again brings a step to the end that it had.
-func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actions.Next, error) {
+// repeatRecorded brings a step to the end that it had.
+func (a *action) repeatRecorded(q engine.Inquiry, s *actions.Step, twin *recordedStep) (actions.Next, error) {
 	value, err := engine.DecodeValue(twin.Value)
 	if err != nil {
 		return actions.Next{}, actions.Permanent(err)
@@ -73,7 +73,7 @@ func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actio
 	case twin.State == journal.StepSkipped, twin.State == journal.StepSuperseded:
 		return end, nil
 	case twin.State == journal.StepDone && len(twin.Receipts) == 0:
-		return end, nil // it only looked, or it was so already
+		return end, nil // it only read, or there was nothing to change
 	case twin.State == journal.StepDone:
 		a.values[s.Key] = value
 	default: // in shadow, or not answered to this day
@@ -85,14 +85,14 @@ func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actio
 	return a.note(s)
 }
 
-// note lets a step have its effect, which is to be written down.
+// note records the effect of a step.
 func (*action) note(s *actions.Step) (actions.Next, error) {
 	return actions.Next{Intent: &actions.Intent{Call: call, At: s.Now, Request: json.RawMessage(`{}`)}}, nil
 }
 
-// conditional decides a step that depends on where the card is at that moment. Another that asked
-// the same of the same card then tells it.
-func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args string) (actions.Next, bool, error) {
+// conditional decides a step that depends on the card's stage at that moment. Another recorded step
+// with the same question about the same card answers it.
+func (a *action) conditional(p *recordedEvent, q engine.Inquiry, s *actions.Step, args string) (actions.Next, bool, error) {
 	if _, ok := s.Args[onlyFrom]; !ok {
 		return actions.Next{}, false, nil
 	}
@@ -101,7 +101,7 @@ func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args st
 	switch {
 	case twin == nil:
 	case twin.State == journal.StepSkipped:
-		next, err := a.again(q, s, twin)
+		next, err := a.repeatRecorded(q, s, twin)
 		return next, true, err
 	case len(twin.Receipts) > 0 || twin.State == journal.StepWould && twin.Intent != nil:
 		return actions.Next{}, false, nil
@@ -112,8 +112,8 @@ func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args st
 // onlyFrom is the argument that makes a step depend on what it finds.
 const onlyFrom = "only_from"
 
-// unanswered notes that a run goes on with a result that nobody knows, if anything behind the step
-// looks at it. Then what follows is not told.
+// unanswered notes that a run continues with an unknown result, if a later step reads it. What
+// follows is then unknown.
 func (a *action) unanswered(q engine.Inquiry, s *actions.Step) {
 	rule := a.set.Rule(q.Run.Rule)
 	if rule == nil || rule.Version != q.Run.Version || q.Run.Stage != rules.Live {
@@ -142,12 +142,12 @@ func (a *action) Do(ctx context.Context, _ *actions.Step, _ actions.Intent) (act
 	return actions.Receipt{Call: call}, nil
 }
 
-// Settle is never asked: every call has its answer at once.
+// Settle is never called: every call has its answer at once.
 func (*action) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
 	return actions.Settlement{Verdict: actions.Repeat}, nil
 }
 
-// Made is never asked: every call has its answer at once.
+// Made is never called: every call has its answer at once.
 func (*action) Made(context.Context, actions.Intent, actions.Subject) (bool, error) {
 	return false, nil
 }

@@ -1,9 +1,9 @@
-// Package backtest tells what rules would have done on recorded events, and how that differs from
-// what was done.
+// Package backtest computes what rules would have done on recorded events, and how that differs
+// from what was done.
 //
-// The real engine is given the recorded events again, at the times at which they came, with a
-// journal of its own. What it asks is answered from what was recorded; what it does is only noted.
-// Nothing in here can reach the service: there is no client to do it with.
+// It runs the real engine on the recorded events, at the times at which they came, with a journal
+// of its own. Facts come from the record; effects are only noted. It cannot reach the service:
+// there is no client.
 package backtest
 
 import (
@@ -18,23 +18,23 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Journal is what is read of a recorded journal. Nothing is written to it.
+// A Journal is the recorded journal. It is only read.
 type Journal interface {
 	journal.Reader
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
-// A Desk reads what recorded events carry. It must not ask anybody. What cannot be told of an event
-// by anybody is an error that is marked as permanent; any other means that the record could not be
-// read, and ends the backtest.
+// A Desk reads what recorded events carry. It must make no calls. An error marked as permanent
+// means that nothing can be read from an event; any other means that the record could not be read,
+// and ends the backtest.
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
-	// HasLabel fails where the label is not known.
+	// HasLabel fails if the label is unknown.
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 }
 
-// Options say what is looked at. Journal, Desk and Schemas are required; every other zero value
+// Options configure a backtest. Journal, Desk and Schemas are required; every other zero value
 // works.
 type Options struct {
 	Journal   Journal
@@ -43,16 +43,15 @@ type Options struct {
 	Workspace string         // empty is "default"
 	Location  *time.Location // the workspace's zone; nil is UTC
 
-	// Since and Until bound what is told: events that were received, and effects that came, in
-	// between. What came before is looked at too, as far back as limits and waits reach. A zero Since
-	// is everything, a zero Until the present.
+	// Since and Until bound the results: events received, and effects, in between. The replay starts
+	// earlier, as far back as limits and waits reach. A zero Since is everything, a zero Until the
+	// present.
 	Since, Until time.Time
 
-	// Only leaves recorded rules out of account that the given ones do not have. Otherwise they count
-	// as taken away.
+	// Only ignores recorded rules that are not among the given ones. Otherwise they count as removed.
 	Only bool
 
-	Progress func(what string, done, of int) // is told how many events were looked at; nil is nobody
+	Progress func(what string, done, of int) // called with the number of events processed; may be nil
 }
 
 // A Result is what rules would have done.
@@ -65,7 +64,7 @@ type Result struct {
 	Rules        []RuleNote
 }
 
-// An Effect is a step that would have changed something outside, or of a rule in shadow, that would
+// An Effect is a step that would have changed something outside or, for a rule in shadow, would
 // have been noted as such.
 type Effect struct {
 	Rule      string
@@ -75,13 +74,13 @@ type Effect struct {
 	Arguments map[string]any
 	Stage     rules.Stage
 	About     actions.Subject
-	Who       string // the customer's name, as well as it is known
+	Who       string // the customer's name, if known
 
 	args string // as they are recorded, to compare them
-	seq  int64  // of the event: the order of what came at one time
+	seq  int64  // of the event: the order at one time
 }
 
-// A Difference is an event that a rule would have treated otherwise.
+// A Difference is an event that a rule would have treated differently.
 type Difference struct {
 	Rule  string
 	Event string
@@ -93,29 +92,29 @@ type Difference struct {
 	seq int64
 }
 
-// A Treatment is what became of an event for one rule.
+// A Treatment is the result of an event for one rule.
 type Treatment struct {
-	Outcome journal.Outcome // of the verdict; empty where the rule was not asked
+	Outcome journal.Outcome // of the verdict; empty if the rule was not evaluated
 	Reason  string          // why it did not fire, or why its run ended early
-	State   journal.State   // of the run; empty where there is none
+	State   journal.State   // of the run; empty if there is none
 	Stage   rules.Stage     // of the run
 	Effects []Effect
 
-	// NotRecorded is what could not be answered; what would have followed from it is not told.
+	// NotRecorded is the missing fact; what would have followed from it is unknown.
 	NotRecorded string
 
 	ended time.Time // of the run
 }
 
-// A Gap is a question that nobody asked at the time, so that its answer is not recorded.
+// A Gap is a fact that was not read at the time, so that it is not recorded.
 type Gap struct {
 	Rule     string
-	Event    string // empty where it is about the rule as a whole
+	Event    string // empty if it is about the rule as a whole
 	At       time.Time
 	Question string
 }
 
-// A RuleNote says how a rule was looked at.
+// A RuleNote says how a rule was replayed.
 type RuleNote struct {
 	ID      string
 	Stage   rules.Stage // as it was tried: a draft is tried as if it were live
@@ -124,10 +123,10 @@ type RuleNote struct {
 	Waiting int // runs that still wait at the end
 }
 
-// Run tells what rules would have done, and how that differs from what was done.
+// Run computes what rules would have done, and how that differs from what was done.
 //
-// Where a rule is as it was, or where its change makes no difference, what was done is what would
-// have been done: what people, outages and the service had a part in is no difference of the rules.
+// If a rule is unchanged, or its change makes no difference, the recorded result stands: the
+// influence of people, outages and the service is no difference of the rules.
 func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 	b, err := newBench(o)
 	if err != nil {
@@ -154,8 +153,7 @@ func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 	return r, nil
 }
 
-// Diff tells who would have been treated differently by two rule sets. Was is what the old ones
-// would have done.
+// Diff computes the differences between two rule sets. Was is what the old ones would have done.
 func Diff(ctx context.Context, o Options, before, after *rules.Set) (*Result, error) {
 	b, err := newBench(o)
 	if err != nil {
@@ -193,19 +191,19 @@ func (b *bench) both(ctx context.Context, one, other timeline) (x, y *outcomes, 
 type bench struct {
 	Options
 	catalog *rules.Catalog
-	from    time.Time // where looking begins; the zero time is at the first event
+	from    time.Time // where the replay begins; the zero time is the first event
 	warmUp  time.Duration
 	seen    map[string]*seenRule
 	pairs   map[pair]*recorded
 	events  int // in the window
-	total   int // that are looked at
-	memory  recollection
+	total   int // events to replay
+	memory  eventCache
 	names   map[string]string // of customers, by their lanes
 
 	compiling sync.Mutex // guards what follows
 	versions  map[string]*rules.Rule
 
-	unreadable map[string]bool // rules of which a recorded version cannot be used any more
+	unreadable map[string]bool // rules with a recorded version that cannot be compiled any more
 }
 
 func newBench(o Options) (*bench, error) {
@@ -234,8 +232,7 @@ func newBench(o Options) (*bench, error) {
 	}, nil
 }
 
-// tried returns rules as they are tried: a draft as if it were live, because that is what somebody
-// wants to know of it.
+// tried returns the rules to replay: a draft acts as if it were live.
 func tried(set *rules.Set) *rules.Set {
 	var drafts []*rules.Rule
 	for _, r := range set.Rules {
@@ -248,5 +245,5 @@ func tried(set *rules.Set) *rules.Set {
 	return set.With(drafts...)
 }
 
-// A pair is a rule and an event: what is treated in one way or another.
+// A pair is a rule and an event.
 type pair struct{ rule, event string }

@@ -11,8 +11,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// changed names the rules that are not what they were throughout the record, those that were taken
-// away included.
+// changed names the rules that differ from the recorded ones at any time, removed ones included.
 func (b *bench) changed(set *rules.Set) map[string]bool {
 	out := make(map[string]bool)
 	for _, r := range set.Rules {
@@ -51,13 +50,13 @@ func compareSets(before, after *rules.Set) map[string]bool {
 // A timeline says which rules a replay has at an event.
 type timeline struct {
 	set *rules.Set    // those that it begins with
-	all []*rules.Rule // that it may come to have: what they listen to counts from the beginning
+	all []*rules.Rule // including later ones: what they listen to counts from the beginning
 
 	// at returns the rules from an event on; nil leaves them as they are.
 	at func(ctx context.Context, e *journal.Event) (*rules.Set, error)
 
-	// given says that the rules are not those of the record: what their effects caused may not have
-	// happened, and ticks may be others.
+	// given says that the rules are not the recorded ones: what their effects caused may not have
+	// happened, and ticks may differ.
 	given bool
 }
 
@@ -122,8 +121,8 @@ func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeli
 	}, nil
 }
 
-// version returns a rule as it was. It is nil where that is not recorded, as of one that never
-// fired, or cannot be read any more.
+// version returns a rule as it was, or nil if that is not recorded, as for a rule that never fired,
+// or cannot be read any more.
 func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, error) {
 	b.compiling.Lock()
 	defer b.compiling.Unlock()
@@ -147,5 +146,5 @@ func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, erro
 	return rule, nil
 }
 
-// noFiles refuses what a recorded rule does not need: it stands alone.
+// noFiles refuses to read files: a recorded rule is self-contained.
 func noFiles(_, name string) ([]byte, error) { return nil, fmt.Errorf("%s is not recorded", name) }

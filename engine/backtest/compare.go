@@ -12,12 +12,12 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// compareWithRecord puts together what would have been done, and how that differs from what was.
+// compareWithRecord collects what would have been done, and how that differs from what was done.
 func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed map[string]bool, base, cand *outcomes) (*Result, error) {
 	r := b.newResult(set, changed)
 	for p, was := range b.pairs {
 		if !changed[p.rule] && set.Rule(p.rule) != nil {
-			r.take(b, p, was, &was.treat)
+			r.addEffects(b, p, was, &was.treat)
 		}
 	}
 	if len(changed) == 0 {
@@ -39,9 +39,9 @@ func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed m
 	return r.sorted(), nil
 }
 
-// besides takes into account what others had a part in. Where the rules of then would have come to
-// the same, what was done is what would have been done. What a person had paused or cancelled, and
-// what was decided too late, would have been so all the same.
+// besides accounts for outside causes. If the recorded rules would have had the same result, the
+// recorded result stands. What a person had paused or cancelled, and what was decided too late,
+// would have been so with other rules too.
 func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatment {
 	if before.NotRecorded != "" || would.NotRecorded != "" {
 		return would
@@ -54,8 +54,8 @@ func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatme
 		cut := *would
 		cut.State, cut.Reason = journal.Cancelled, was.treat.Reason
 		late := func(e Effect) bool { return e.At.After(was.treat.ended) }
-		// What ended it came when the engine had not yet looked at what was due: that was not done, and
-		// all behind it neither.
+		// The event that ended the run came before the engine got to what was due: that step was not
+		// taken, nor any after it.
 		if n := len(was.treat.Effects); n < len(before.Effects) && !late(before.Effects[n]) {
 			undone := before.Effects[n].At
 			late = func(e Effect) bool { return !e.At.Before(undone) }
@@ -66,7 +66,7 @@ func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatme
 	return would
 }
 
-// compareReplays puts together who would have been treated differently by two rule sets.
+// compareReplays collects the differences between two rule sets.
 func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, after *rules.Set, old, fresh *outcomes) (*Result, error) {
 	r := b.newResult(after, changed)
 	r.NotRecorded = append(append(r.NotRecorded, old.gaps...), fresh.gaps...)
@@ -78,7 +78,7 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 		was := &recorded{seq: of.seq, at: of.at, who: of.who, treat: *old.of(p)}
 		if was.treat.NotRecorded != "" {
 			r.gap(b, p, was.at, was.treat.NotRecorded)
-			r.take(b, p, was, fresh.of(p))
+			r.addEffects(b, p, was, fresh.of(p))
 			continue
 		}
 		r.compare(b, p, was, fresh.of(p), exactly)
@@ -86,8 +86,8 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 	return r.sorted(), nil
 }
 
-// pairsOf lists what is to be compared. What nothing came of, then or in a replay, is not: most of
-// what rules are asked is of this kind, and each would have to be looked up in the journal.
+// pairsOf lists what to compare. It skips pairs without an effect, recorded or replayed: most
+// evaluations are of this kind, and each would cost a lookup in the journal.
 func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	all := make(map[pair]bool)
 	for p := range b.pairs {
@@ -97,7 +97,7 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	}
 	for _, o := range replays {
 		for p, t := range o.treated {
-			if !t.nothing() {
+			if !t.isEmpty() {
 				all[p] = true
 			}
 		}
@@ -112,8 +112,7 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	return list
 }
 
-// of returns what became of an event for a rule; nothing where it was not asked, or was not true,
-// or is not there.
+// of returns the treatment of an event by a rule, or an empty one.
 func (o *outcomes) of(p pair) *Treatment {
 	if t := o.treated[p]; t != nil {
 		return t
@@ -177,7 +176,7 @@ func (b *bench) newResult(set *rules.Set, changed map[string]bool) *Result {
 
 // compare notes what would have been done, and the difference if there is one.
 func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slack time.Duration) {
-	r.take(b, p, was, would)
+	r.addEffects(b, p, was, would)
 	differs := !would.same(&was.treat, slack)
 	if would.NotRecorded != "" {
 		differs = !would.begins(&was.treat)
@@ -205,8 +204,8 @@ func (b *bench) told(at time.Time, list ...*Treatment) bool {
 	return false
 }
 
-// take notes the effects of a treatment, and what is not known of it.
-func (r *Result) take(b *bench, p pair, of *recorded, t *Treatment) {
+// addEffects notes the effects of a treatment, and its gaps.
+func (r *Result) addEffects(b *bench, p pair, of *recorded, t *Treatment) {
 	for i := range t.Effects {
 		t.Effects[i].Who, t.Effects[i].seq = of.who, of.seq
 		if b.within(t.Effects[i].At) {

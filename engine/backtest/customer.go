@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// customer names the customer of an event: by what it carries, by what was asked at the time, or by
-// what other events of its lane carry.
+// customer returns the customer of an event: from its data, from the facts read at the time, or
+// from other events of its lane.
 func (b *bench) customer(ctx context.Context, e *journal.Event, facts map[string]any, runs ...*journal.Run) (string, error) {
 	if name := nameIn(facts); name != "" {
 		return name, nil

@@ -14,14 +14,14 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// A desk answers what rules ask from what was answered at the time.
-type desk struct{ *replay }
+// A recordedDesk provides facts from the recorded answers.
+type recordedDesk struct{ *replay }
 
-// mark begins the words by which an answer that was not recorded is known in verdicts and steps.
+// mark begins the error text of an answer that was not recorded, in verdicts and steps.
 const mark = "it was not recorded at the time: "
 
-// missing says that nobody asked a question then. Nothing more is told of a run that needs the
-// answer.
+// missing is the error for a fact that was not read at the time. The result of a run that needs it
+// is unknown.
 func (r *replay) missing(q engine.Inquiry, question string) error {
 	if q.Run != nil && r.unknown[q.Run.Key] == "" {
 		r.unknown[q.Run.Key] = question
@@ -35,8 +35,8 @@ func missed(text string) (question string, ok bool) {
 	return question, ok
 }
 
-// recorded looks for the answer to a question.
-func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (json.RawMessage, bool, error) {
+// recorded finds the recorded answer to a question.
+func (d recordedDesk) recorded(ctx context.Context, q engine.Inquiry, question string) (json.RawMessage, bool, error) {
 	for _, id := range []string{q.Trigger.ID, q.Event.ID} {
 		p, err := d.past(ctx, id)
 		if err != nil {
@@ -52,10 +52,10 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 	return nil, false, nil
 }
 
-// Read reads what an event carries. What lacks a name that nobody knows any more is handed over
-// only when it is asked for: whether the name would have kept a rule from being asked is not
-// recorded, and a rule that looks at it cannot be told.
-func (d desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
+// Read reads what an event carries. An object that lacks an unknown name is passed only when a rule
+// reads it: it is not recorded whether the name would have excluded a rule, and a rule that reads
+// it has an unknown result.
+func (d recordedDesk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
 	facts, about, err := d.Desk.Carried(ctx, e)
 	switch {
 	case actions.IsPermanent(err):
@@ -76,8 +76,7 @@ func (d desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions
 	return actions.Told(facts), about, nil
 }
 
-// unnamed returns the fields of a fact in which the name of something should stand and does not,
-// with what is not known.
+// unnamed returns the name fields that a fact lacks, with what is unknown.
 func unnamed(fact any) map[string]string {
 	fields, _ := fact.(map[string]any)
 	var out map[string]string
@@ -101,8 +100,8 @@ func unnamed(fact any) map[string]string {
 	return out
 }
 
-// Fact returns a fact as it was told then.
-func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
+// Fact returns a fact as recorded.
+func (d recordedDesk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
 	q, _ := engine.InquiryOf(ctx)
 	raw, ok, err := d.recorded(ctx, q, name)
 	if err != nil {
@@ -127,12 +126,12 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 		}
 	}
 	if nothing := *about == (actions.Subject{}); nothing || q.Which || name == "card" && about.Card == "" || name == "message" && about.Message == "" {
-		return nil, nil // there is none, and nobody needs to be asked to know it
+		return nil, nil // known to be none without a call
 	}
 	return nil, d.missing(q, "the "+name)
 }
 
-// learn completes what is known of a run by a fact, as the service's desk does.
+// learn completes the subject of a run from a fact, as the service's desk does.
 func learn(about *actions.Subject, name string, v any) {
 	fact, _ := v.(map[string]any)
 	known := map[string]*string{"conversation": &about.Conversation, "contact": &about.Contact, "attendance": &about.Attendance, "card": &about.Card, "message": &about.Message}
@@ -147,8 +146,8 @@ func learn(about *actions.Subject, name string, v any) {
 	}
 }
 
-// HumanActive tells what was told then, or what follows from it.
-func (d desk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
+// HumanActive returns the recorded answer, or what follows from others.
+func (d recordedDesk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
 	q, _ := engine.InquiryOf(ctx)
 	question := "human_active(" + duration.Format(q.Now.Sub(since)) + ")"
 	raw, ok, err := d.recorded(ctx, q, question)
@@ -172,8 +171,8 @@ func (d desk) HumanActive(ctx context.Context, conversation string, since time.T
 	return false, d.missing(q, question)
 }
 
-// WaitingSince tells what was told then.
-func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
+// WaitingSince returns the recorded answer.
+func (d recordedDesk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 	q, _ := engine.InquiryOf(ctx)
 	raw, ok, err := d.recorded(ctx, q, "customer_waiting()")
 	if err != nil {
@@ -191,9 +190,9 @@ func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 	return time.Time{}, d.missing(q, "customer_waiting()")
 }
 
-// HasLabel looks at the labels of the fact. Of a label that nobody knows any more, it tells what
-// was told then.
-func (d desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
+// HasLabel checks the labels of the fact. For a label that is no longer known it returns the
+// recorded answer.
+func (d recordedDesk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	has, err := d.Desk.HasLabel(ctx, fact, label)
 	switch {
 	case err == nil:
@@ -214,9 +213,9 @@ func (d desk) HasLabel(ctx context.Context, fact map[string]any, label string) (
 }
 
 // Items gives none: those that were found then are recorded as events of their own.
-func (desk) Items(context.Context, string, map[string]any) iter.Seq2[engine.Item, error] {
+func (recordedDesk) Items(context.Context, string, map[string]any) iter.Seq2[engine.Item, error] {
 	return func(func(engine.Item, error) bool) {}
 }
 
 // Probe says that all is well.
-func (desk) Probe(context.Context) error { return nil }
+func (recordedDesk) Probe(context.Context) error { return nil }

@@ -18,7 +18,8 @@ import (
 
 const anaPhone = "+5511988887777"
 
-// A desk is an engine at work on the events of an imitated service, which people can step into.
+// A desk is an engine at work on the events of an imitated service, which people can step
+// into.
 type desk struct {
 	*sandbox.Sandbox
 	t         *testing.T
@@ -147,8 +148,8 @@ rules:
 	s.expect(s.edit("Still there", "Are you there"), "nudge, Ana: send_message Still there? -> send_message Are you there?", "nudge, Caio: send_message Still there? -> send_message Are you there?")
 }
 
-// TestEventBetweenAWaitAndTheVisit has an event come after the end of a wait, and before the engine
-// has looked: the run was cancelled, and would have been with other words.
+// TestEventBetweenAWaitAndTheVisit has an event arrive after the end of a wait, and before the
+// engine gets to it: the run was cancelled, and would have been with other words.
 func TestEventBetweenAWaitAndTheVisit(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -29,7 +29,7 @@ calendars:
     open: { mon-fri: [08:00-12:00, 13:30-18:00], sat: [09:00-13:00] }
 `
 
-// tell lets rules live through a story, and hands the journal to look.
+// tell runs rules on a story, and passes the journal to look.
 func tell(t *testing.T, text, story string, look func(s *scene)) {
 	t.Helper()
 	set := desktest.Compile(t, calendar+text+"tests:\n  - name: it\n    start: 2026-11-13T17:50:00-03:00\n    given: { contacts: [{ name: Ana, phone: \"+5511988887777\" }, { name: Bia, phone: \"+5511977776666\" }], cards: [{ board: Sales, stage: Proposal, title: Order of Ana, contact: Ana }, { board: Sales, stage: Lead, title: Order of Bia, contact: Bia }] }\n    steps:\n      - { at: \"+1s\", expect: [] }\n"+story)
@@ -168,7 +168,7 @@ func TestEdits(t *testing.T) {
 	})
 }
 
-// What people did at the time is known only as far as somebody asked.
+// The team's past activity is known only as far as it was read.
 func TestEditsOfWhoWasActive(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		s.expect(s.edit(`      - not human_active("15m")`+"\n", "")) // Bia is limited anyway
@@ -214,7 +214,7 @@ func TestEditsAroundAWait(t *testing.T) {
 		s.expect(s.edit(`attendance.status != "open" or attendance.first_response != nil`, `attendance.status == "open"`), "sla, Ana: transfer Supervisors No answer, add_labels [sla-breach] -> nothing (fired)")
 		s.expect(s.edit(`      - stop_if: attendance.status != "open" or attendance.first_response != nil`+"\n", "", "15m of", "17m of"),
 			"sla, Ana: transfer Supervisors No answer, add_labels [sla-breach] -> transfer Supervisors No answer, add_labels [sla-breach]") // two minutes later
-		// Nobody knows whether it ends before the record does.
+		// It is unknown whether it ends before the record does.
 		r := s.edit("15m of", "2h of")
 		s.expect(r, "sla, Ana: transfer Supervisors No answer, add_labels [sla-breach] -> waiting")
 		if r.Rules[0].Waiting != 1 {
@@ -256,8 +256,8 @@ rules:
 	})
 }
 
-// What was written before the question is no answer, also where nobody knows when the question
-// would have reached the service.
+// What was written before the question is no answer, also if it is unknown when the question would
+// have reached the service.
 func TestQuestionThatWasNotAsked(t *testing.T) {
 	tell(t, `
 rules:
@@ -323,8 +323,8 @@ rules:
 	})
 }
 
-// What cannot be told takes no slot of a limit: whether it would have is not known, and somebody
-// who would have been written to is rather told of once too often than passed over.
+// An unknown result takes no slot of a limit: reporting a customer once too often is better than
+// missing one.
 func TestEditsOfALimit(t *testing.T) {
 	tell(t, `
 rules:
@@ -342,7 +342,7 @@ rules:
 		s.expect(s.edit())
 		s.expect(s.edit("    limit:", "    if: 'message.text != \"one\" or customer_waiting() > duration(\"1m\")'\n    limit:"),
 			"reply, Ana: nothing (limited) -> send_message Hello", "reply: not recorded: customer_waiting()")
-		// A run that has begun has its slot, however it goes on.
+		// A run that has begun has its slot, whatever its end.
 		s.expect(s.edit("      - send", "      - stop_if: 'customer_waiting() > duration(\"1m\")'\n      - send"), "reply: not recorded: customer_waiting()")
 	})
 }

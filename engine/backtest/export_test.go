@@ -11,8 +11,8 @@ import (
 
 var noRules = &rules.Set{}
 
-// Unfaithful replays every rule of the record as it was, and tells where that comes to something
-// else than what was recorded.
+// Unfaithful replays every rule of the record as it was, and returns where the result differs from
+// the record.
 func Unfaithful(ctx context.Context, o Options) ([]string, error) {
 	b, err := newBench(o)
 	if err != nil {

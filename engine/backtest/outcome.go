@@ -21,8 +21,7 @@ func (r *replay) Decided(e *journal.Event) {
 			question, gap = name, true
 		}
 		t := r.treated[p]
-		// What is merely not true is kept only where it was, or may have been, otherwise: most of what
-		// rules are asked is.
+		// A false verdict is kept only if it was, or may have been, otherwise: most verdicts are false.
 		if v.Outcome == journal.False && !gap && t == nil && r.pairs[p] == nil {
 			continue
 		}
@@ -45,7 +44,7 @@ func reasonOf(v journal.Verdict) string {
 	return v.Error
 }
 
-// Began notes nothing: the verdict has told it.
+// Began does nothing: the verdict has the same.
 func (*replay) Began(*journal.Run, *journal.Event) {}
 
 // Changed notes how far a run has come.
@@ -68,7 +67,7 @@ func (r *replay) Changed(run *journal.Run) {
 	}
 	t.Outcome, t.NotRecorded = old.Outcome, old.NotRecorded
 	if t.NotRecorded != "" && t.Outcome == "" {
-		t.Effects = nil // whether it fires is not known
+		t.Effects = nil // whether it fires is unknown
 	}
 	if question := r.unknown[run.Key]; question != "" && t.NotRecorded == "" {
 		t.NotRecorded = question
@@ -79,7 +78,7 @@ func (r *replay) Changed(run *journal.Run) {
 	*old = t
 }
 
-// Called, Held and Lifted have nothing to tell: no call is made, and nothing stops a replay.
+// Called, Held and Lifted do nothing: there are no calls, and nothing stops a replay.
 func (*replay) Called(string, string, time.Duration, error) {}
 
 // Held does nothing.

@@ -23,34 +23,34 @@ type replay struct {
 	timeline timeline
 	set      *rules.Set // at hand
 	engine   *engine.Engine
-	journal  *tape
+	journal  *replayJournal
 	clock    time.Time
 	first    time.Time // of the recorded events
 	due      time.Time // when the engine has something to do
-	presence presence
+	presence teamActivity
 	ticks    ticks
 
 	unscheduled map[string]bool // rules whose recorded ticks are not theirs
-	nameless    map[pair]string // names that a rule looks at and nobody knows
+	nameless    map[pair]string // unknown names that a rule reads
 	unknown     map[string]string
 	after       map[string]string
 	values      map[string]any  // of steps, by their keys
 	twins       map[string]bool // recorded steps that were taken again, by their keys
 	counts      bool            // rules count events, whatever they are
-	watches     bool            // rules ask whether somebody was active
-	wanted      map[string]bool // types of events that matter
+	watches     bool            // a rule reads whether the team was active
+	wanted      map[string]bool // event types that matter
 
 	*outcomes
 }
 
-// outcomes are what a replay tells.
+// outcomes are the results of a replay.
 type outcomes struct {
 	treated map[pair]*Treatment
 	trigger map[string]string // the ids of events, by the keys of runs
 	gaps    []Gap
-	blind   map[string]bool // rules of which nothing can be told
+	blind   map[string]bool // rules whose results are unknown
 	given   *rules.Set      // the rules, where they are the same throughout
-	failed  error           // why the replay cannot go on
+	failed  error           // why the replay cannot continue
 }
 
 func newOutcomes(t timeline) *outcomes {
@@ -61,13 +61,13 @@ func newOutcomes(t timeline) *outcomes {
 	return o
 }
 
-// replay lets rules decide on the record again.
+// replay evaluates rules on the recorded events again.
 func (b *bench) replay(ctx context.Context, t timeline, progress func(what string, done, of int)) (*outcomes, error) {
 	if len(t.set.Rules) == 0 && t.given {
 		return newOutcomes(t), nil
 	}
 	r := &replay{
-		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
+		bench: b, timeline: t, set: t.set, presence: make(teamActivity), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
 		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
 		outcomes: newOutcomes(t),
 		journal:  newTape(b),
@@ -84,7 +84,7 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 	if err != nil {
 		return err
 	}
-	w := engine.Workspace{Name: r.Workspace, Actions: registry, Desk: desk{r}, Location: r.Location}
+	w := engine.Workspace{Name: r.Workspace, Actions: registry, Desk: recordedDesk{r}, Location: r.Location}
 	if r.engine, err = engine.New(engine.Options{Journal: r.journal, Observer: r}, w); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 	return r.feed(ctx, progress)
 }
 
-// broken ends the replay because the record could not be read. The engine has no use for such an
-// error: it would take it for one of the service, and go on without what it asked for.
+// broken ends the replay because the record could not be read. The engine would take such an error
+// for one of the service, and continue without the fact.
 func (r *replay) broken(err error) error {
 	r.failed = cmp.Or(r.failed, err)
 	return actions.Permanent(err)
@@ -122,7 +122,7 @@ func (r *replay) use(set *rules.Set) error {
 	return r.engine.SetRules(r.Workspace, set)
 }
 
-// feed gives the engine every event at its time, and lets happen in between what is due.
+// feed passes every event to the engine at its time, and runs what is due in between.
 func (r *replay) feed(ctx context.Context, progress func(what string, done, of int)) error {
 	next, stop := iter.Pull2(r.recordedEvents(ctx, r.recall))
 	defer stop()
@@ -147,13 +147,13 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 		var batch []rules.Event
 		for more && !e.ReceivedAt.After(r.clock) {
 			if r.mayBeOwn(e) && len(batch) > 0 {
-				// Whether it was sent depends on what came before it.
+				// Whether it was sent depends on the events before it.
 				if err := r.work(ctx, batch); err != nil {
 					return err
 				}
 				batch = nil
 			}
-			given, giveErr := r.give(ctx, e)
+			given, giveErr := r.isRelevant(ctx, e)
 			if giveErr != nil {
 				return giveErr
 			}
@@ -168,14 +168,14 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 				return err
 			}
 		}
-		if err := r.work(ctx, append(batch, r.ticks.take(r.Workspace, r.clock)...)); err != nil {
+		if err := r.work(ctx, append(batch, r.ticks.dueTicks(r.Workspace, r.clock)...)); err != nil {
 			return err
 		}
 	}
 }
 
-// moment returns when something happens next: an event, a tick, or what the engine waits for. It is
-// not ok when nothing more does.
+// moment returns when something happens next: an event, a tick, or a timer of the engine. It is not
+// ok if nothing more does.
 func (r *replay) moment(e *journal.Event, more bool) (at time.Time, ok bool) {
 	for _, t := range []time.Time{r.due, r.ticks.next()} {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -188,7 +188,7 @@ func (r *replay) moment(e *journal.Event, more bool) (at time.Time, ok bool) {
 	return at, !at.IsZero() && !at.After(r.Until)
 }
 
-// work lets the engine do what is due now.
+// work runs the engine until nothing is due.
 func (r *replay) work(ctx context.Context, batch []rules.Event) error {
 	if len(batch) > 0 {
 		if _, err := r.engine.Accept(ctx, batch...); err != nil {
@@ -211,8 +211,8 @@ func (r *replay) work(ctx context.Context, batch []rules.Event) error {
 	return nil
 }
 
-// give reports whether an event is for the rules at hand.
-func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
+// isRelevant reports whether an event is for the rules at hand.
+func (r *replay) isRelevant(ctx context.Context, e *journal.Event) (bool, error) {
 	set, err := r.timeline.at(ctx, e)
 	if err != nil {
 		return false, err
@@ -236,7 +236,7 @@ func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
 		return false, err
 	}
 	if r.watches {
-		r.presence.hear(e, facts, about.Conversation)
+		r.presence.addEvent(e, facts, about.Conversation)
 	}
 	unsent, err := r.unsent(ctx, e, about.Message)
 	return wanted && !unsent, err

@@ -65,8 +65,7 @@ func TestRulesComeAndGo(t *testing.T) {
 	})
 }
 
-// An event of an attendance that nobody asked for at the time can be asked for when another rule
-// did.
+// A fact that was not read for one rule is known if another rule read it.
 func TestOneRuleKnowsWhatAnotherAsked(t *testing.T) {
 	tell(t, greet+`
   - { id: other, when: message.received, if: 'attendance.status == "open"', do: [{ log: x }] }
@@ -158,7 +157,7 @@ func TestAgain(t *testing.T) {
 	})
 }
 
-// TestWindow tells of a part of the record, and still knows what came before.
+// TestWindow reports a part of the record, with the state from before.
 func TestWindow(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		s.options.Since = s.options.Until.Add(-12 * 3600e9) // Friday, five past seven in the evening
@@ -170,8 +169,8 @@ func TestWindow(t *testing.T) {
 
 func replace(text, old, fresh string) string { return strings.Replace(text, old, fresh, 1) }
 
-// A rule that looks at names cannot be told where nobody has kept them. What was answered about a
-// label was.
+// The result of a rule that reads names is unknown if they were not stored. An answer about a label
+// was recorded.
 func TestNamesThatNobodyKnows(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -191,8 +190,8 @@ rules:
 	s.expect(r, "label, Ana: send_message Hello -> send_message Hi")
 }
 
-// Events have other numbers in a replay than in the record. Which of them were there before a call
-// is known all the same.
+// Events have other numbers in a replay than in the record. The order of events and calls is known
+// nevertheless.
 func TestChangesBeforeAndAfterACall(t *testing.T) {
 	tell(t, `
 rules:

@@ -18,8 +18,8 @@ import (
 
 var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
 
-// TestStories tells the stories of every example, under every fault that they name, and replays
-// each with the rules as they were: what comes of it is what was done, and nothing is missing.
+// TestStories runs the stories of every example, under every fault that they name, and replays each
+// with the rules as they were: the result equals the record, and nothing is missing.
 func TestStories(t *testing.T) {
 	for _, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 // pageSize is how many events are read at once.
 const pageSize = 500
 
-// A seenRule is what the record tells of a rule.
+// A seenRule is what the record shows of a rule.
 type seenRule struct {
 	versions map[string]bool // in which it gave verdicts
-	absent   bool            // it was not asked on an event that calls for it
+	absent   bool            // it was not evaluated on an event that matches
 	ticks    bool            // its schedule ticked
 	triggers map[string]bool // versions in which it ticked
 }
@@ -33,10 +33,10 @@ type recorded struct {
 	late  time.Duration // how old the event was when it was decided
 }
 
-// recordedEvents goes through the events of the workspace in the order of their recording, those of
-// the warm-up included.
+// recordedEvents iterates over the events of the workspace in the order of their recording, those
+// of the warm-up included.
 //
-// Look, where it is given, sees each page of them before they come.
+// Look, if given, is called with each page of them first.
 func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, []*journal.Event) error) iter.Seq2[*journal.Event, error] {
 	return func(yield func(*journal.Event, error) bool) {
 		f := journal.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
@@ -62,7 +62,7 @@ func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, [
 	}
 }
 
-// survey goes through the record once: what each rule was asked, in which version, and what it did.
+// survey reads the record once: the evaluations of each rule, their versions, and the effects.
 func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 	heard := make(map[string]bool)
 	for _, r := range set.Rules {
@@ -70,7 +70,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			heard[typ] = true
 		}
 	}
-	var page []*surveyed
+	var page []*carriedEvent
 	var candidates []*rules.Rule
 	for e, err := range b.recordedEvents(ctx, nil) {
 		if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		if b.within(e.ReceivedAt) {
 			b.events++
 		}
-		one := &surveyed{Event: e}
+		one := &carriedEvent{Event: e}
 		if heard[e.Type] || fired(e) {
 			if one.facts, _, err = b.carried(ctx, e); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			candidates = set.Candidates(candidates, e.Type, one.facts)
 			b.doubt(set, e, one.facts)
 		}
-		b.see(e, candidates)
+		b.noteVerdicts(e, candidates)
 		if fired(e) {
 			page = append(page, one)
 		}
@@ -106,7 +106,8 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 	return b.remember(ctx, page)
 }
 
-// carried reads what an event carries: nothing where nobody can read it, and rules will be told so.
+// carried reads what an event carries, or nothing if it cannot be read, which rules see as an
+// error.
 func (b *bench) carried(ctx context.Context, e *journal.Event) (map[string]any, actions.Subject, error) {
 	facts, about, err := b.Desk.Carried(ctx, e.Event)
 	if err != nil && actions.IsPermanent(err) {
@@ -115,14 +116,14 @@ func (b *bench) carried(ctx context.Context, e *journal.Event) (map[string]any, 
 	return facts, about, err
 }
 
-// A surveyed is an event with what it carries.
-type surveyed struct {
+// A carriedEvent is an event with what it carries.
+type carriedEvent struct {
 	*journal.Event
 	facts map[string]any
 }
 
-// see notes which rules gave a verdict on an event, and which should have.
-func (b *bench) see(e *journal.Event, candidates []*rules.Rule) {
+// noteVerdicts notes which rules have a verdict on an event, and which should have.
+func (b *bench) noteVerdicts(e *journal.Event, candidates []*rules.Rule) {
 	for _, v := range e.Verdicts {
 		if v.Version == "" {
 			continue
@@ -144,7 +145,7 @@ func (b *bench) see(e *journal.Event, candidates []*rules.Rule) {
 	}
 }
 
-// doubt makes rules known that may be called for by an event whose names nobody knows any more.
+// doubt adds rules that may match an event whose names are unknown now.
 func (b *bench) doubt(set *rules.Set, e *journal.Event, facts map[string]any) {
 	kept := maps.Clone(facts)
 	for name, fact := range facts {
@@ -168,14 +169,14 @@ func (b *bench) of(rule string) *seenRule {
 	return s
 }
 
-// undecidable reports whether the engine gave an event up: no rule was asked.
+// undecidable reports whether the engine gave up on an event: no rule was evaluated.
 func undecidable(e *journal.Event) bool {
 	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == journal.Failed && e.Verdicts[0].Version == ""
 }
 
-// remember keeps what the runs of events did.
-func (b *bench) remember(ctx context.Context, page []*surveyed) error {
-	bySeq := make(map[int64]*surveyed, len(page))
+// remember stores the effects of the runs of events.
+func (b *bench) remember(ctx context.Context, page []*carriedEvent) error {
+	bySeq := make(map[int64]*carriedEvent, len(page))
 	seqs := make([]int64, len(page))
 	for i, e := range page {
 		bySeq[e.Seq], seqs[i] = e, e.Seq
@@ -220,5 +221,5 @@ func (b *bench) runsOf(ctx context.Context, seqs ...int64) ([]*journal.Run, erro
 	}
 }
 
-// within reports whether a time is in the window that is told of.
+// within reports whether a time is in the window.
 func (b *bench) within(t time.Time) bool { return !t.Before(b.Since) && !t.After(b.Until) }

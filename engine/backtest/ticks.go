@@ -23,8 +23,8 @@ type pace struct {
 	n    int
 }
 
-// schedules finds out which ticks of the record are not those of the rules at hand, and computes
-// theirs. What a schedule's each would have found is not recorded.
+// schedules finds the recorded ticks that are not those of the given rules, and computes theirs.
+// What a schedule's each would have found is not recorded.
 func (r *replay) schedules(ctx context.Context) error {
 	r.ticks.location = r.Location
 	if !r.timeline.given {
@@ -53,7 +53,7 @@ func (r *replay) schedules(ctx context.Context) error {
 			first = r.first
 		}
 		if first.IsZero() {
-			continue // nothing is recorded, and nobody knows since when
+			continue // nothing is recorded, so its start is unknown
 		}
 		r.ticks.paces = append(r.ticks.paces, &pace{rule: rule, next: schedule.Next(first, r.Location)})
 	}
@@ -91,8 +91,8 @@ func (t *ticks) next() (at time.Time) {
 	return at
 }
 
-// take returns the ticks of a moment, as the schedules would have given them.
-func (t *ticks) take(workspace string, at time.Time) []rules.Event {
+// dueTicks returns the ticks of a moment.
+func (t *ticks) dueTicks(workspace string, at time.Time) []rules.Event {
 	var list []rules.Event
 	for _, p := range t.paces {
 		if !p.next.Equal(at) {

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// treatment reads what a run has done, recorded or replayed: both are told by their steps.
+// treatment returns the effects of a run, recorded or replayed, from its steps.
 func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
 	for _, s := range r.Steps {
@@ -34,8 +34,8 @@ func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 	return t, nil
 }
 
-// changed reports whether a step had an effect, or of a shadow run, would have had one. One that
-// found everything as it should be had none.
+// changed reports whether a step had an effect or, in a shadow run, would have had one. A step that
+// found nothing to change had none.
 func changed(s *journal.Step, rec engine.Record) bool {
 	switch s.State {
 	case journal.StepDone:
@@ -46,7 +46,7 @@ func changed(s *journal.Step, rec engine.Record) bool {
 	return false
 }
 
-// shown returns a value as it is shown: durations as rules write them, times in their zone.
+// shown formats a value: durations as rules write them, times in their zone.
 func shown(v any) any {
 	switch v := v.(type) {
 	case time.Duration:
@@ -72,12 +72,12 @@ func shown(v any) any {
 // pending reports whether something is still to come.
 func (t *Treatment) pending() bool { return t.State != "" && !t.State.Finished() }
 
-// nothing reports whether nothing came of it, or will, as far as is known.
-func (t *Treatment) nothing() bool { return len(t.Effects) == 0 && !t.pending() && t.NotRecorded == "" }
+// isEmpty reports whether there is no effect, nor one to come.
+func (t *Treatment) isEmpty() bool { return len(t.Effects) == 0 && !t.pending() && t.NotRecorded == "" }
 
-// same reports whether two treatments come to the same for whoever is treated: the same effects in
-// the same order and, but for some slack, at the same time, really or in shadow, and something or
-// nothing to come.
+// same reports whether two treatments are the same for the customer: the same effects in the same
+// order and, but for some slack, at the same time, live or in shadow, and something or nothing
+// still to come.
 func (t *Treatment) same(other *Treatment, slack time.Duration) bool {
 	if t.pending() != other.pending() || t.pending() && t.Stage != other.Stage {
 		return false
@@ -86,9 +86,9 @@ func (t *Treatment) same(other *Treatment, slack time.Duration) bool {
 }
 
 const (
-	// exactly is how far apart the effects of two replays are that come at the same time.
+	// exactly is the slack between the effects of two replays.
 	exactly = time.Second
-	// roughly is the same for a replay and the record, in which everything takes its time.
+	// roughly is the slack between a replay and the record, in which calls take time.
 	roughly = time.Minute
 )
 
@@ -101,15 +101,14 @@ func sameEffect(a, b Effect) bool {
 	return a.Verb == b.Verb && a.Stage == b.Stage && sameArgs(a.args, b.args)
 }
 
-// sameArgs compares recorded arguments. None are those of a journal that did not keep them, and
-// nothing can be said against them.
+// sameArgs compares recorded arguments. An older journal has none, which count as equal.
 func sameArgs(a, b string) bool { return a == b || a == "" || b == "" }
 
 // encodeArgs writes arguments as they are recorded, to compare them.
 func encodeArgs(schema *rules.Schema, args map[string]any) string {
 	raw, err := engine.EncodeArgs(schema, args)
 	if err != nil {
-		return "?" // it will be recorded as little
+		return "?" // it was not recorded either
 	}
 	return string(raw)
 }

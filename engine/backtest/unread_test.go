@@ -13,9 +13,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// TestRecordThatCannotBeRead lets each look into the journal fail once. A replay that went on
-// without the answer would let a run go past the event that ended it, and tell of differences that
-// there are not; so it must end.
+// TestRecordThatCannotBeRead lets each read of the journal fail once. A replay that continued
+// without the answer would let a run go past the event that ended it, and report false differences;
+// so it must end.
 func TestRecordThatCannotBeRead(t *testing.T) {
 	step := int64(1)
 	if testing.Short() {
@@ -30,7 +30,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 			record := s.options.Journal
 			set := desktest.Compile(t, calendar+replace(c.rules, c.from, c.to))
 			for at := int64(1); ; at += step {
-				torn := &tornJournal{Journal: record, at: at}
+				torn := &failingJournal{Journal: record, at: at}
 				o := s.options
 				o.Journal = torn
 				o.Desk = builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) {
@@ -54,15 +54,15 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 
 var errTorn = errors.New("the file cannot be read")
 
-// A tornJournal cannot be read once.
-type tornJournal struct {
+// A failingJournal cannot be read once.
+type failingJournal struct {
 	backtest.Journal
 	at     int64
 	reads  atomic.Int64
 	failed atomic.Value
 }
 
-func (j *tornJournal) tears(what string) error {
+func (j *failingJournal) tears(what string) error {
 	if j.reads.Add(1) != j.at {
 		return nil
 	}
@@ -70,42 +70,42 @@ func (j *tornJournal) tears(what string) error {
 	return errTorn
 }
 
-func (j *tornJournal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
+func (j *failingJournal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	if err := j.tears("ListEvents"); err != nil {
 		return nil, err
 	}
 	return j.Journal.ListEvents(ctx, f)
 }
 
-func (j *tornJournal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
+func (j *failingJournal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	if err := j.tears("ListRuns"); err != nil {
 		return nil, err
 	}
 	return j.Journal.ListRuns(ctx, f)
 }
 
-func (j *tornJournal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
+func (j *failingJournal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
 	if err := j.tears("FindEvent"); err != nil {
 		return nil, err
 	}
 	return j.Journal.FindEvent(ctx, workspace, id)
 }
 
-func (j *tornJournal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
+func (j *failingJournal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	if err := j.tears("FindRun"); err != nil {
 		return nil, err
 	}
 	return j.Journal.FindRun(ctx, id)
 }
 
-func (j *tornJournal) Version(ctx context.Context, hash string) (string, error) {
+func (j *failingJournal) Version(ctx context.Context, hash string) (string, error) {
 	if err := j.tears("Version"); err != nil {
 		return "", err
 	}
 	return j.Journal.Version(ctx, hash)
 }
 
-func (j *tornJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *failingJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if err := j.tears("Caused"); err != nil {
 		return nil, err
 	}

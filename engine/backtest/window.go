@@ -8,14 +8,14 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// longReach is how far back is looked for what has no length of its own, such as a wait until a
-// time that an expression gives.
+// longReach is the warm-up for rules without a known length, such as a wait until a time that an
+// expression gives.
 const longReach = 30 * 24 * time.Hour
 
 var counted = regexp.MustCompile(`count_events\([^)]*["']([0-9.]+[a-z0-9.]*)["']\s*\)`)
 
-// reach makes looking begin as long before the window as the limits, gathers and waits of rules
-// reach, so that they are right where it begins.
+// reach starts the replay as long before the window as the limits, gathers and waits of rules
+// reach, so that their state is right when it begins.
 func (b *bench) reach(set *rules.Set) {
 	for _, r := range set.Rules {
 		b.warmUp = max(b.warmUp, reachOf(r))

@@ -3,21 +3,21 @@ package console
 import "github.com/quandohq/quando/engine/console/internal/session"
 
 type (
-	// Access says who may use the console. On a loopback address people are asked who they are only
-	// where there is a token or a user; on any other address there must be one.
+	// Access says who may use the console. On a loopback address a login is required only if there is
+	// a token or a user; on any other address there must be one.
 	Access = session.Access
-	// A User is a person who may use the console.
+	// A User is a user of the console.
 	User = session.User
-	// A Role is how much a person may do. Each may do what those before it may.
+	// A Role is a set of permissions. Each includes those before it.
 	Role = session.Role
 )
 
 // The roles.
 const (
 	Nobody   = session.Nobody
-	Viewer   = session.Viewer   // looks
+	Viewer   = session.Viewer   // reads
 	Editor   = session.Editor   // writes rules
-	Operator = session.Operator // stops rules and lets them go on, retries, cancels and resolves runs
+	Operator = session.Operator // places and lifts holds, retries, cancels and resolves runs
 )
 
 // ParseRole reads a role's name.

@@ -15,13 +15,13 @@ import (
 // cheapHash is a hash of "correct horse" that takes little time.
 const cheapHash = "$argon2id$v=19$m=8192,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$4VryEKWA/pYmxyqDOr+M9s2J5BElRcjGGswGxW8Ptx8"
 
-// The wrong passwords and tokens that are looked at in a minute, as docs/console.md promises.
+// The wrong passwords and tokens that are checked in a minute, as docs/console.md promises.
 const (
 	guessesMost = 10 // for one name, or the token, from one address
 	guessesFrom = 30 // from one address
 )
 
-// guarded is a console that asks who one is.
+// guarded is a console that requires a login.
 func guarded(o *Options) {
 	o.Access = Access{Listen: "0.0.0.0:8081", Token: "open-sesame-of-ali", Users: map[string]User{
 		"vera": {Password: cheapHash, Role: Viewer}, "edu": {Password: cheapHash, Role: Editor}, "olga": {Password: cheapHash, Role: Operator},
@@ -44,7 +44,7 @@ func (d *desk) enters(name, password string) (func(*http.Request), *httptest.Res
 	}, w
 }
 
-// TestRoutes walks every address with everybody who may not ask for it, and with those who may.
+// TestRoutes requests every address with every role, those that may and those that may not.
 func TestRoutes(t *testing.T) {
 	d := newDesk(t, guarded, func(o *Options) { o.Metrics = http.NotFoundHandler() })
 	d.says(marina, "Marina", "hello")
@@ -63,7 +63,7 @@ func TestRoutes(t *testing.T) {
 		method, path, _ := strings.Cut(to.pattern, " ")
 		path = strings.NewReplacer("{$}", "", "{workspace}", "default", "{rule}", "greet", "{run}", "1", "{event}", "1", "{what}", "retry").Replace(path)
 		if method == "POST" && to.role == Nobody || path == "/live" || path == "/logout" {
-			continue // what anybody may ask for; what does not end; what ends the session
+			continue // public ones; endless ones; the one that ends the session
 		}
 		for role, session := range as {
 			w := d.ask(method, path, url.Values{}, session)

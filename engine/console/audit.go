@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// auditPage lists what people changed.
+// auditPage lists changes by people.
 type auditPage struct {
 	Entries []auditView
 	Older   string
@@ -21,7 +21,7 @@ type auditView struct {
 	What string
 }
 
-// audit lists what people changed through the console, the newest first.
+// audit lists changes made through the console, newest first.
 func (c *Console) audit(q *request) error {
 	before, err := numberOf(q.r.URL.Query().Get("before"))
 	if err != nil {
@@ -42,8 +42,8 @@ func (c *Console) audit(q *request) error {
 	return q.show("audit", "audit", q.words().T("nav.audit"), p)
 }
 
-// change writes down what a person is about to change, and then lets it happen: nothing is changed
-// that was not written down. What goes wrong is written down too.
+// change records a change in the audit log, and then makes it: no change goes unrecorded. It
+// records a failure too.
 func (q *request) change(what, subject, detail string, do func() error) error {
 	e := journal.AuditEntry{At: q.now, Who: q.user.Name, From: q.from(), What: what, Subject: subject, Detail: words.Cut(detail, 500)}
 	j := q.console.options.Journal

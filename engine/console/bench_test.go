@@ -28,8 +28,7 @@ const (
 	benchDays  = 30
 )
 
-// BenchmarkPages asks for every page of a console whose journal is full, and tells the slowest of
-// the answers too.
+// BenchmarkPages requests every page of a console with a full journal, and reports the slowest too.
 func BenchmarkPages(b *testing.B) {
 	file := *benchJournal
 	if file == "" {

@@ -34,13 +34,12 @@ type browser struct {
 // browserStep is how long one step may take, on a machine that has other things to do.
 const browserStep = time.Minute
 
-// browserFlags keep the browser to itself: it asks nobody for anything but the page.
+// browserFlags isolate the browser: it requests nothing but the page.
 var browserFlags = []string{
 	"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
 }
 
-// newBrowser starts a browser that looks at an address. It has an empty folder of its own for what
-// it keeps.
+// newBrowser starts a browser at an address, with an empty profile.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	if testing.Short() {
@@ -71,7 +70,7 @@ func newBrowser(t *testing.T, base string) *browser {
 	return &browser{t: t, ctx: ctx, base: base}
 }
 
-// look takes one step and returns what came of it. Each step has its own time, so that many of them
+// look takes one step and returns its result. Each step has its own timeout, so that many of them
 // may take long, and one that hangs is named.
 func look[T any](b *browser, what string, step chromedp.Action[T]) T {
 	b.t.Helper()
@@ -112,8 +111,8 @@ func (b *browser) click(selector string) {
 	look(b, "click "+selector, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click(), true", selector)))
 }
 
-// follow clicks on something that leads to another page, and waits until that is all there: a
-// browser that is on its way gives up when it is sent elsewhere.
+// follow clicks a link to another page, and waits until that is loaded: a browser that is still
+// loading aborts when it is sent elsewhere.
 func (b *browser) follow(selector string) {
 	b.t.Helper()
 	look(b, "mark the page", chromedp.Evaluate[bool](`window.left = true`))
@@ -166,7 +165,7 @@ func (b *browser) complaints(theme string) []string {
 	}
 	ask := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
 		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise)
-	for range 3 { // what is live may be replaced while axe looks at it
+	for range 3 { // live parts may be replaced while axe runs
 		if found, err := try(b, ask); err == nil {
 			return found
 		}
@@ -174,15 +173,15 @@ func (b *browser) complaints(theme string) []string {
 	return look(b, "look for what is in the way of people", ask)
 }
 
-// lookedAt are the pages that are looked at, by what their pictures are called.
+// lookedAt are the pages to check, by the names of their pictures.
 var lookedAt = []struct{ name, path string }{
 	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/%d"},
 	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"}, {"simulator", "/simulator?with=%s"}, {"error", "/nothing"},
 }
 
-// TestPagesInABrowser shows that nothing on any page is in the way of people who use a keyboard, a
-// screen reader or a dark screen, that no page runs what a customer wrote, and that the policy of
-// the pages refuses nothing of their own.
+// TestPagesInABrowser shows that every page works with a keyboard, a screen reader or a dark
+// screen, that no page runs what a customer wrote, and that the policy of the pages refuses nothing
+// of their own.
 func TestPagesInABrowser(t *testing.T) {
 	d := newPlayground(t)
 	d.story()
@@ -222,7 +221,7 @@ func TestPagesInABrowser(t *testing.T) {
 	b.phone(run)
 }
 
-// TestLoginInABrowser is the same for the pages of people who are not in yet.
+// TestLoginInABrowser is the same for the pages before the login.
 func TestLoginInABrowser(t *testing.T) {
 	d := newDesk(t, func(o *Options) {
 		guarded(o)
@@ -258,7 +257,7 @@ func (b *browser) isGood(name, lang string) {
 	}
 }
 
-// phone looks at pages as a phone shows them: nothing is wider than the screen.
+// phone checks pages at the width of a phone: nothing is wider than the screen.
 func (b *browser) phone(run int64) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(390, 800))

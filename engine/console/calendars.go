@@ -29,12 +29,12 @@ type calendarView struct {
 	Open            bool
 	Next            time.Time // when that changes; zero is never
 	In              time.Duration
-	End             time.Time // of the span; zero where it never ends
+	End             time.Time // of the span; zero if it never ends
 	Week            template.HTML
 	Holidays        []holidayView
 }
 
-// A holidayView is a day on which nobody is there.
+// A holidayView is a day on which the desk is closed.
 type holidayView struct {
 	Day  time.Time
 	Name string
@@ -43,7 +43,7 @@ type holidayView struct {
 const (
 	calendarSpan     = "15m"
 	calendarHolidays = 10  // that are listed
-	calendarAhead    = 366 // days that are looked through for them
+	calendarAhead    = 366 // days searched for them
 )
 
 // calendars shows when the desks are open.

@@ -40,14 +40,14 @@ func (c *Console) pause(q *request) error {
 	if err != nil {
 		return err
 	}
-	c.heed(q)
+	c.reloadHolds(q)
 	if len(underWay) == 0 {
 		return q.back("paused")
 	}
 	return c.paused(q, underWay)
 }
 
-// pausedPage tells of the calls that were under way when something was stopped.
+// pausedPage lists the calls that were in flight when a hold was placed.
 type pausedPage struct {
 	Calls []underWayView
 	Back  string
@@ -85,8 +85,8 @@ func (c *Console) paused(q *request, calls []journal.UnderWay) error {
 	return q.show("paused", "", q.words().T("paused.title"), p)
 }
 
-// resume lets something go on. A rule goes on too that was stopped at a safety bound: everywhere,
-// or with a lane there.
+// resume lifts a hold. It also resumes a rule that was stopped at a safety bound: everywhere or,
+// with a lane, there.
 func (c *Console) resume(q *request) error {
 	workspace, rule, subject, err := c.scope(q)
 	if err != nil {
@@ -108,21 +108,21 @@ func (c *Console) resume(q *request) error {
 	if err != nil {
 		return err
 	}
-	c.heed(q)
+	c.reloadHolds(q)
 	return q.back("resumed")
 }
 
-// heed lets the engine learn what is stopped before a page says so.
-func (c *Console) heed(q *request) {
+// reloadHolds makes the engine reload the holds before a page shows them.
+func (c *Console) reloadHolds(q *request) {
 	if c.options.ReloadHolds == nil {
 		return
 	}
 	if err := c.options.ReloadHolds(q.ctx(), q.now); err != nil {
-		c.log.Error("the engine could not be told at once what is stopped", "error", err) // it looks again by itself
+		c.log.Error("the engine could not be told at once what is stopped", "error", err) // it reloads at its next interval
 	}
 }
 
-// ask asks something of a run.
+// ask records a request for a run.
 func (c *Console) ask(q *request) error {
 	what := journal.AskKind(q.r.PathValue("what"))
 	if !slices.Contains([]journal.AskKind{journal.AskCancel, journal.AskRetry, journal.AskDone, journal.AskRepeat}, what) {
@@ -148,7 +148,7 @@ func (c *Console) ask(q *request) error {
 	return q.back("asked")
 }
 
-// redirect leads to another page.
+// redirect redirects to another page.
 func (q *request) redirect(to string) error {
 	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
 	return nil

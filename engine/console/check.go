@@ -39,9 +39,9 @@ type problemView struct {
 
 // formPart is what the form's side of the page shows.
 type formPart struct {
-	Form     *ruleeditor.FormView // nil where the text cannot be read as a rule
+	Form     *ruleeditor.FormView // nil if the text cannot be read as a rule
 	Lists    []suggestions
-	Sentence *words.Sentence // nil where the rule is wrong
+	Sentence *words.Sentence // nil if the rule is wrong
 }
 
 // suggestions are what fields can be filled with.
@@ -50,7 +50,7 @@ type suggestions struct {
 	Names []string
 }
 
-// writeCheck answers what is wrong with a text, and how it looks as a form.
+// writeCheck answers with the problems of a text, and its form.
 func (c *Console) writeCheck(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		s := q.words().Sentence(r)
 		part.Sentence = &s
 	}
-	out.Form, err = q.part("write", "form", part)
+	out.Form, err = q.renderPart("write", "form", part)
 	return out, err
 }
 
@@ -195,12 +195,12 @@ func (q *request) json(v any) error {
 		return err
 	}
 	q.w.Header().Set("Content-Type", "application/json")
-	_, _ = q.w.Write(text) // who asked may have gone away
+	_, _ = q.w.Write(text) // the client may have disconnected
 	return nil
 }
 
-// part returns a part of a page.
-func (q *request) part(page, name string, data any) (string, error) {
+// renderPart returns a part of a page.
+func (q *request) renderPart(page, name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := q.console.templates[q.lang].show(&b, page, name, data); err != nil {
 		return "", fmt.Errorf("page %s: %w", page, err)

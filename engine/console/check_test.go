@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 )
 
-// TestCheck shows that problems are told where they stand, by the checker that loads the rules,
-// beside the other files.
+// TestCheck shows that problems are reported with their position, by the checker of the loader,
+// together with the other files.
 func TestCheck(t *testing.T) {
 	d := newEditorDesk(t)
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds of checks of rules: a person waits for the answer, and the engine shares the processors.
+// Bounds of rule checks: a person waits for the answer, and the engine shares the processors.
 const (
 	checkTime    = 10 * time.Second
 	checkWaiting = 4 // of one person, besides the running one

@@ -27,7 +27,7 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// TestCheckEnds shows that a check ends when its time is over, and with whoever asked for it.
+// TestCheckEnds shows that a check ends at its timeout, and when the client disconnects.
 func TestCheckEnds(t *testing.T) {
 	d := newEditorDesk(t)
 	text := slowText()
@@ -60,8 +60,7 @@ func TestCheckEnds(t *testing.T) {
 	}
 }
 
-// TestOneCheckForEach shows that a person has one text checked at a time, whatever he sends, and
-// keeps nobody else waiting.
+// TestOneCheckForEach shows that a user has one text checked at a time, and does not delay others.
 func TestOneCheckForEach(t *testing.T) {
 	d := newEditorDesk(t, guarded)
 	edu, _ := d.enters("edu", "correct horse")
@@ -69,7 +68,7 @@ func TestOneCheckForEach(t *testing.T) {
 	check := func(as func(*http.Request)) int {
 		return d.ask("POST", "/write/check", url.Values{"workspace": {"default"}, "text": {awayTemplate}}, as).Code
 	}
-	leave, err := d.console.checked.enter(t.Context(), "editor edu") // as a check does that goes on
+	leave, err := d.console.checked.enter(t.Context(), "editor edu") // as a running check does
 	if err != nil {
 		t.Fatal(err)
 	}

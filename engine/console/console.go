@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A Journal is what the console reads, and what it asks for.
+// A Journal is the part of the journal that the console uses.
 type Journal interface {
 	journal.Reader
 	journal.Statistics
@@ -37,32 +37,32 @@ type Options struct {
 	Workspaces []Workspace
 	Access     Access
 
-	// Metrics are served beside the pages, to whoever may look at these; nil is none.
+	// Metrics are served beside the pages, with the same access; may be nil.
 	Metrics http.Handler
 
-	// Names returns the name of something of the service (a label, a sector, a person …) by its id;
-	// empty where it is not known. Nil knows none.
+	// Names returns the name of an object of the service (a label, a sector, a person …) by its id, or
+	// "". May be nil.
 	Names func(workspace, id string) string
 
-	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was
-	// recorded when it was decided.
+	// Explain explains in a language why each rule did or did not fire for an event. Without it, pages
+	// show the recorded verdicts.
 	Explain func(ctx context.Context, e *journal.Event, l rules.Language) ([]Explanation, error)
 
-	// Checks looks at what the engine depends on. It may take its time: pages show what the last look
-	// found. Nil looks at nothing.
+	// Checks checks what the engine depends on. It may be slow: pages show the last result. May be
+	// nil.
 	Checks func(ctx context.Context) []Check
 
-	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
+	// Mend repairs what a check found, if Check.Mends allows it. May be nil.
 	Mend func(ctx context.Context, workspace string, kind CheckKind) error
 
-	// ReloadHolds makes the engine learn what is stopped, so that it does not decide on what would
-	// have to wait. Nil leaves that to the engine's next look; calls do not begin either way.
+	// ReloadHolds makes the engine reload the holds now, so that it does not decide on what has to
+	// wait. Without it the engine reloads them at its next interval; calls do not begin either way.
 	ReloadHolds func(ctx context.Context, now time.Time) error
 
-	// Limits tells how calls to the service are held back. Nil tells nothing.
+	// Limits returns the state of the rate limiters. May be nil.
 	Limits func() []Limit
 
-	// Repairs tells how what webhooks do not tell is found. Nil tells nothing.
+	// Repairs returns the state of the backfill. May be nil.
 	Repairs func(ctx context.Context) []Repair
 
 	Version string           // of the program
@@ -76,7 +76,7 @@ type Workspace struct {
 	Location *time.Location // nil is UTC
 	Safety   engine.Safety
 
-	// Simulator is there where the service is an imitation whose people can be played; nil is a real
+	// Simulator is set if the service is an imitation whose people can be played; nil is a real
 	// service.
 	Simulator Simulator
 	// Rules returns the rules as they stand.
@@ -84,7 +84,7 @@ type Workspace struct {
 	// Source returns the text of a rule's file. Nil, or an empty text, shows the engine's own copy of
 	// the rule.
 	Source func(r *rules.Rule) string
-	// Profile tells where events have their messages; nil is the default one.
+	// Profile says where events have their messages; nil is the default one.
 	Profile *service.Profile
 
 	Editing *Editing // nil is that rules are not written here
@@ -99,15 +99,15 @@ type Book struct {
 // An Explanation says why a rule did or did not fire for an event.
 type Explanation struct {
 	Rule    string
-	Outcome journal.Outcome // empty where the rule was not asked
+	Outcome journal.Outcome // empty if the rule was not evaluated
 	Clauses []Clause
 	Words   string          // what else there is to say
 	Error   string          // what stood in the way, as it was recorded
-	Why     *phrases.Phrase // the Error as a phrase; nil where it has none
-	Would   bool            // it was not asked: this is what it would have said
+	Why     *phrases.Phrase // the Error as a phrase; nil if it has none
+	Would   bool            // it was not evaluated: this is what it would have decided
 }
 
-// A Clause is one condition of a rule, and what became of it.
+// A Clause is one condition of a rule, and its result.
 type Clause struct {
 	Text   string
 	Result string // true, false, error, not_reached or not_known
@@ -115,7 +115,7 @@ type Clause struct {
 	Words  string // what was so
 }
 
-// A Check is one look at something that the engine depends on.
+// A Check is one check of something that the engine depends on.
 type Check struct {
 	Workspace string
 	Kind      CheckKind
@@ -123,55 +123,55 @@ type Check struct {
 	Detail    string // in words, without secrets
 
 	Mends    bool      // there is a button for it
-	Version  string    // of the service's API, where it tells
-	Scopes   []string  // of a key, where the service tells
-	Delivery string    // of a webhook: what became of the latest delivery; empty is none
-	At       time.Time // when that was, or of a subscription, when it was last looked at
+	Version  string    // of the service's API, if known
+	Scopes   []string  // of a key, if known
+	Delivery string    // of a webhook: the result of the latest delivery; may be empty
+	At       time.Time // when that was or, for a subscription, when it was last checked
 
 	Events  string // of a subscription: what is subscribed to
 	Missing string // what the rules need and cannot be subscribed to
-	Idle    bool   // the rules need nothing that can be subscribed to
+	Idle    bool   // the rules need no event that can be subscribed to
 }
 
 // A Limit is how calls to the service of a workspace are held back.
 type Limit struct {
 	Workspace string
 	PerSecond float64       // our own ceiling; 0 is none
-	Until     time.Time     // of the pause that the service asked for; in the past, or zero, there is none
-	Asked     time.Time     // when it last asked for one; zero is never
+	Until     time.Time     // end of the pause that the service asked for; in the past or zero if there is none
+	Asked     time.Time     // when it last asked for one; zero if never
 	Length    time.Duration // of that pause
-	Times     int           // how often it asked since the program started
+	Times     int           // how often it asked since the process started
 }
 
-// A Repair is how what webhooks do not tell is found in a workspace.
+// A Repair is the state of a workspace's backfill.
 type Repair struct {
 	Workspace string
 	Looking   bool            // at present
-	Part      string          // what is being looked at: attendances, messages or cards
-	Looked    int             // things that were looked at, by this look or the last one
+	Part      string          // the current part: attendances, messages or cards
+	Looked    int             // objects read, by this pass or the last one
 	Calls     int             // that it made
 	Found     int             // events that it found
-	Ended     time.Time       // when the last look ended; zero is never
+	Ended     time.Time       // when the last pass ended; zero if never
 	Problem   string          // that keeps it from finding everything
-	Why       *phrases.Phrase // the Problem as a phrase; nil where it has none
+	Why       *phrases.Phrase // the Problem as a phrase; nil if it has none
 	Counts    map[string]int  // events that were found in the last day, by type
 }
 
-// A CheckKind is what is looked at.
+// A CheckKind is a kind of check.
 type CheckKind string
 
-// What is looked at.
+// The kinds of checks.
 const (
 	CheckService      CheckKind = "service"      // that it answers
 	CheckKey          CheckKind = "key"          // that it takes the key, with which scopes
 	CheckClock        CheckKind = "clock"        // that ours and the service's agree
 	CheckWebhook      CheckKind = "webhook"      // that it is active
-	CheckSubscription CheckKind = "subscription" // that the webhook is looked after
-	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console finds it out by itself
+	CheckSubscription CheckKind = "subscription" // that the webhook's subscription is managed
+	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console checks it itself
 )
 
-// A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look
-// again.
+// A Console serves the pages. It is an engine.Observer: notifications of the engine make open pages
+// reload.
 type Console struct {
 	options    Options
 	workspaces map[string]*Workspace
@@ -183,12 +183,12 @@ type Console struct {
 	live      *live
 	checks    checks
 	checked   checking      // texts of rules
-	trying    chan struct{} // holds one for each trial that goes on
+	trying    chan struct{} // one token per running trial
 	saving    sync.Mutex    // of rule files
 	handler   http.Handler
 }
 
-// New returns a console. It listens to nothing.
+// New returns a console. It does not listen.
 func New(o Options) (*Console, error) {
 	if o.Journal == nil || len(o.Workspaces) == 0 {
 		return nil, errors.New("console: a journal and a workspace are required")
@@ -240,10 +240,10 @@ func (w *Workspace) book() Book {
 
 var _ engine.Observer = (*Console)(nil)
 
-// change makes open pages look again. It does not block.
-func (c *Console) change() { c.live.tell() }
+// change makes open pages reload. It does not block.
+func (c *Console) change() { c.live.notify() }
 
-// Recorded is told that an event was recorded.
+// Recorded is called when an event was recorded.
 func (c *Console) Recorded() { c.change() }
 
 // Decided implements engine.Observer.

@@ -51,8 +51,7 @@ func (c *Console) conversations(q *request) error {
 	return q.show("conversations", "conversations", q.words().T("nav.conversations"), p)
 }
 
-// conversationByID returns where a conversation is shown that somebody names by its id or lane;
-// empty where there is none.
+// conversationByID returns the address of a conversation, given its id or lane, or "".
 func (c *Console) conversationByID(q *request, text string) (string, error) {
 	lane := text
 	if !strings.Contains(lane, ":") {
@@ -86,7 +85,7 @@ type conversationDay struct {
 type entryView struct {
 	At     time.Time
 	Lines  []string // of a message
-	Rest   []string // of a long one, for who wants to read all of it
+	Rest   []string // the rest of a long text
 	Side   string   // in, out or engine
 	Sender string
 	Media  bool
@@ -163,7 +162,7 @@ func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) 
 	for _, e := range events {
 		those.Events = append(those.Events, e.Seq)
 	}
-	if len(events) > 0 || before == 0 { // a run outlives its event where that is forgotten
+	if len(events) > 0 || before == 0 { // a run outlives its event's retention
 		runs, err = j.ListRuns(q.ctx(), those)
 	}
 	return events, runs, more, err
@@ -228,8 +227,7 @@ func parted(lines []string) (shown, rest []string) {
 	return lines, nil
 }
 
-// folded makes one entry of several of a kind in a row that no rule had anything to do with: they
-// tell little.
+// folded merges consecutive events of a kind that no rule fired for.
 func folded(list []entryView) (out []entryView) {
 	for _, e := range list {
 		if n := len(out); n > 0 && e.plain() && out[n-1].plain() && out[n-1].Event.Type == e.Event.Type {

@@ -117,8 +117,7 @@ rules:
       - send_message: hello
 `
 
-// A desk is a company in a sandbox with an engine at work on its events, and a console to look at
-// it, all on one simulated clock.
+// A desk is a company in a sandbox with a running engine and a console, all on one simulated clock.
 type desk struct {
 	*sandbox.Sandbox
 	t       testing.TB
@@ -208,7 +207,7 @@ func (d *desk) build(erp string) {
 	}
 }
 
-// A desk passes on to its console what the engine tells.
+// A desk forwards the engine's notifications to its console.
 func (d *desk) Decided(e *journal.Event)               { d.console.Decided(e) }
 func (d *desk) Began(r *journal.Run, e *journal.Event) { d.console.Began(r, e) }
 func (d *desk) Changed(r *journal.Run)                 { d.console.Changed(r) }
@@ -220,7 +219,7 @@ func (d *desk) Called(string, string, time.Duration, error) {
 func (d *desk) Held(h journal.Hold)   { d.console.Held(h) }
 func (d *desk) Lifted(h journal.Hold) { d.console.Lifted(h) }
 
-// brokenServer takes requests and breaks the connection: nobody knows whether they arrived.
+// brokenServer accepts requests and breaks the connection: it is uncertain whether they arrived.
 func brokenServer(t testing.TB) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
@@ -296,7 +295,7 @@ func (d *desk) story() {
 	d.pass(time.Minute)
 	d.says(bento, name, "please tell the erp")
 	d.pass(time.Minute)
-	// The call that broke is looked into after its time is over.
+	// The broken call is checked after its timeout.
 	d.pass(time.Minute)
 }
 

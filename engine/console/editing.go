@@ -23,20 +23,20 @@ import (
 type Editing struct {
 	Store *store.Store
 
-	// Files reads the rule files as they stand, and Rules says what they are compiled with: as whoever
-	// loads them does.
+	// Files reads the rule files, and Rules are the options to compile them with, both as in the
+	// loader.
 	Files func() ([]*rules.File, error)
 	Rules rules.Options
 
-	// Reload puts the files to use as they stand, and returns when they are. Nil leaves that to
-	// whoever watches them.
+	// Reload loads the files now, and returns when they are in use. Nil leaves that to the file
+	// watcher.
 	Reload func() error
 
-	// Choices returns what the service has, for people to choose from. Nil knows of nothing.
+	// Choices returns the service's objects to choose from. May be nil.
 	Choices func() []Choice
 
-	// Desk reads recorded events without asking anybody, and Schemas are the verbs: for trying rules
-	// on what was recorded. Nil cannot.
+	// Desk reads recorded events without calls, and Schemas are the verbs: for trying rules on
+	// recorded events. Nil disables that.
 	Desk    func(ctx context.Context) (backtest.Desk, error)
 	Schemas []rules.Schema
 
@@ -45,7 +45,7 @@ type Editing struct {
 	Templates []Template
 }
 
-// A Choice is something of the service that has a name.
+// A Choice is a named object of the service.
 type Choice = ruleeditor.Choice
 
 // A Template is a rule file to begin with.
@@ -53,16 +53,16 @@ type Template struct {
 	Name, Summary, Text string
 }
 
-// A draftFile is a rule file while somebody writes it: what a page and its requests are about.
+// A draftFile is a rule file being edited.
 type draftFile struct {
 	space *Workspace
-	file  string // in the store; empty while nobody knows
+	file  string // in the store; empty if not chosen yet
 	rule  string // the one that the form shows
 	text  string
-	was   string // the sum of what it began with; empty is a file that is not there
+	was   string // the sum of the text at the start; empty for a new file
 }
 
-// errReadOnly is told to whoever wants to change rules that are kept as they are.
+// errReadOnly refuses changes to read-only rules.
 var errReadOnly = problem(http.StatusConflict, "error.readonly")
 
 // editable returns a workspace whose rules can be written.
@@ -77,13 +77,13 @@ func (c *Console) editable(name string) (*Workspace, error) {
 	return w, nil
 }
 
-// editable reports whether somebody may change the rules of a workspace here.
+// editable reports whether the user may change the rules of a workspace here.
 func (q *request) editable(workspace string) bool {
 	w := q.console.workspaces[workspace]
 	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.Role >= Editor
 }
 
-// editLink is where a file is written, or nothing where that cannot be done.
+// editLink is the address of a file's editor, or "" if it cannot be edited.
 func (q *request) editLink(workspace, path string) string {
 	if !q.editable(workspace) {
 		return ""
@@ -119,7 +119,7 @@ func (c *Console) showEditing(q *request, p *rulePage, w *Workspace, id string) 
 	}
 }
 
-// draftSent reads what a page has sent of the file that is written on it.
+// draftSent reads the edited file from a request.
 func (c *Console) draftSent(q *request) (*draftFile, error) {
 	w, err := c.editable(q.r.PostFormValue("workspace"))
 	if err != nil {
@@ -138,11 +138,11 @@ func (c *Console) draftSent(q *request) (*draftFile, error) {
 	return f, nil
 }
 
-// plainEnds ends lines as pages have them.
+// plainEnds converts line ends to LF.
 func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// ownEnds ends the lines of a text as the file does that it is to replace: what a browser sends
-// tells nothing of that.
+// ownEnds converts the line ends of a text to those of the file it replaces: a browser always sends
+// CRLF.
 func (f *draftFile) ownEnds(text string) string {
 	standing, err := f.space.Editing.Store.Read(f.file)
 	if err == nil && 2*strings.Count(standing.Text, "\r\n") > strings.Count(standing.Text, "\n") {
@@ -151,7 +151,7 @@ func (f *draftFile) ownEnds(text string) string {
 	return text
 }
 
-// path is where the file is, or would be, as whoever loads the rules has it.
+// path is the path of the file, or of the future file, as in the loader.
 func (f *draftFile) path() string {
 	name := f.file
 	if name == "" {
@@ -160,7 +160,7 @@ func (f *draftFile) path() string {
 	return f.space.Editing.Store.Path(name)
 }
 
-// check says what is wrong with the text, by itself and beside the other files.
+// check returns the problems of the text, by itself and with the other files.
 func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, error) {
 	others, err := f.others()
 	if err != nil {
@@ -172,10 +172,10 @@ func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, erro
 		return nil, nil, err
 	}
 	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
-	return set, append(problems, f.twins(set)...).Sort(), nil
+	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
 }
 
-// others returns the files beside this one.
+// others returns the other files.
 func (f *draftFile) others() ([]*rules.File, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {
@@ -185,8 +185,8 @@ func (f *draftFile) others() ([]*rules.File, error) {
 	return slices.DeleteFunc(all, func(o *rules.File) bool { return o.Name == own }), nil
 }
 
-// twins reports rules whose ids other files have.
-func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
+// duplicateIDs reports rules whose ids other files have.
+func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
 	standing := f.space.book().Set
 	for _, r := range set.Rules {
 		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
@@ -196,9 +196,9 @@ func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
 	return problems
 }
 
-// spoils says what would be wrong with all files together if this one were saved, and is not now:
-// errors of its own, and those that it brings upon others.
-func (f *draftFile) spoils(ctx context.Context) (rules.Problems, error) {
+// newProblems returns the problems that saving this file would add: its own errors, and those that
+// it causes in others.
+func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (f *draftFile) ids(set *rules.Set) []string {
 	return ids
 }
 
-// choose makes sure that the form shows a rule that is there.
+// choose selects an existing rule for the form.
 func (f *draftFile) choose(ids []string) {
 	if len(ids) > 0 && !slices.Contains(ids, f.rule) {
 		f.rule = ids[0]

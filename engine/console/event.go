@@ -30,7 +30,7 @@ type explained struct {
 	Values []shown // of the clauses, by their place
 }
 
-// An unasked is a rule that had nothing to say of an event, and why not.
+// An unasked is a rule without a verdict on an event, and the reason.
 type unasked struct {
 	Rule ruleView
 	Why  string
@@ -73,7 +73,7 @@ func (c *Console) event(q *request) error {
 	return q.show("event", "events", q.words().T("event.title", q.words().Or("event.", e.Type), p.Lane.Label), p)
 }
 
-// recorded tells what was recorded when an event was decided: the rule that fired comes first.
+// recorded returns the recorded verdicts of an event: the rule that fired comes first.
 func (c *Console) recorded(e *journal.Event) []Explanation {
 	var list []Explanation
 	for _, v := range e.Verdicts {
@@ -99,7 +99,7 @@ func (c *Console) recorded(e *journal.Event) []Explanation {
 	return list
 }
 
-// unaskedBy says of the rules that have no verdict why they have none.
+// unaskedBy explains why the other rules have no verdict.
 func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool) (list []unasked) {
 	space := c.workspaces[e.Workspace]
 	if space == nil {

@@ -22,7 +22,7 @@ type eventsPage struct {
 	Sinces  []string
 	Older   string
 	Newest  string
-	Looked  int // how many were looked through, where that was not to the end
+	Looked  int // how many were searched, if not all
 	Here    string
 	Refresh bool
 }
@@ -42,8 +42,8 @@ type eventView struct {
 	Others   int // rules that did not fire
 }
 
-// eventWindow is how many events are looked through for those that a filter by type or rule wants:
-// so a page is as fast when there are few.
+// eventWindow bounds the events searched for a filter by type or rule, so that a page is fast even
+// with few matches.
 const eventWindow = 2000
 
 // eventTypes are the types that a list can be bounded to.
@@ -92,7 +92,7 @@ func (c *Console) events(q *request) error {
 	return q.show("events", "events", q.words().T("nav.events"), p)
 }
 
-// windowStart returns the number behind which events are looked through.
+// windowStart returns the event number at which the search starts.
 func (c *Console) windowStart(q *request, before int64) (int64, error) {
 	if before == 0 {
 		newest, err := c.options.Journal.ListEvents(q.ctx(), journal.EventFilter{Limit: 1})

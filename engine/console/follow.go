@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	followEvery = 500 * time.Millisecond // it is looked whether there are other events
+	followEvery = 500 * time.Millisecond // interval of polling for new events
 	followNext  = 10 * time.Millisecond  // between one part and the next
 	followAgain = 10 * time.Second       // after a failure
 )

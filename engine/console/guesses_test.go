@@ -15,9 +15,9 @@ func comesFrom(address string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = address }
 }
 
-// TestGuessedTokens does what a stranger did who tried 5,933 tokens in three seconds: after ten in
-// a minute no other one from his address is even looked at, and the log tells of him in two lines.
-// Nobody else is kept out, and nobody who is in.
+// TestGuessedTokens repeats an attack with 5,933 tokens in three seconds: after ten in a minute no
+// other one from that address is checked, and the log has two lines about it. No other client, and
+// no session, is affected.
 func TestGuessedTokens(t *testing.T) {
 	var log bytes.Buffer
 	d := newDesk(t, guarded, func(o *Options) {
@@ -55,7 +55,7 @@ func TestGuessedTokens(t *testing.T) {
 			t.Errorf("what was tried is in the log:\n%s", &log)
 		}
 	}
-	// Whoever is in stays in, whatever comes from his address and with his own requests.
+	// Sessions stay valid, whatever other requests come from the same address.
 	if got := metrics("wrong", stranger, session); got != http.StatusOK {
 		t.Errorf("somebody with a session is kept out: %d", got)
 	}
@@ -93,8 +93,8 @@ func TestGuessesByNetwork(t *testing.T) {
 	}
 }
 
-// TestNobodyLocksOutOthers does what a stranger did with 60 wrong logins from seven addresses:
-// people at others still log in, and whoever is in goes on.
+// TestNobodyLocksOutOthers repeats an attack with 60 wrong logins from seven addresses: users at
+// other addresses still log in, and sessions stay valid.
 func TestNobodyLocksOutOthers(t *testing.T) {
 	var log bytes.Buffer
 	d := newDesk(t, guarded, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -124,8 +124,8 @@ func TestNobodyLocksOutOthers(t *testing.T) {
 	}
 }
 
-// TestSessionsOfOthersLast does what a viewer did: somebody who logs in again and again ends
-// sessions of his own, and of nobody else.
+// TestSessionsOfOthersLast repeats an attack by a viewer: repeated logins end only sessions of the
+// same user.
 func TestSessionsOfOthersLast(t *testing.T) {
 	d := newDesk(t, guarded)
 	olga, _ := d.enters("olga", "correct horse")

@@ -18,7 +18,7 @@ type healthPage struct {
 	Scopes  []scopeView
 	Many    bool // workspaces
 	Looked  time.Time
-	Looking bool // nobody has looked yet, or the look is under way
+	Looking bool // no check has run yet, or one is running
 	Holds   []holdView
 	Extent  journal.Extent
 	Age     time.Duration
@@ -31,13 +31,13 @@ type healthPage struct {
 	Here    string
 }
 
-// A holdView is something that is stopped.
+// A holdView is a hold.
 type holdView struct {
 	journal.Hold
 	What  string
 	Since time.Time
 	Until time.Time
-	Mend  *button // nil where this person may not
+	Mend  *button // nil if this person may not
 	Back  string
 }
 
@@ -60,13 +60,13 @@ func (c *Console) health(q *request) error {
 	runtime.ReadMemStats(&memory)
 	p.Memory = int64(memory.Sys)
 	var found []Check
-	found, p.Looked = c.look(q)
+	found, p.Looked = c.latestChecks(q)
 	for _, one := range found {
 		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
 		if one.Kind == CheckWebhook && one.Delivery != "" {
 			v.Last = w.Or("delivery.", one.Delivery)
 		}
-		if b, ok := c.mender(w, one); ok {
+		if b, ok := c.repairButton(w, one); ok {
 			v.Mend = &b
 		}
 		p.Checks = append(p.Checks, v)
@@ -96,12 +96,12 @@ func (c *Console) holdViews(q *request, holds []journal.Hold) (list []holdView, 
 	return list, nil
 }
 
-// resumes is the button that lets go on what a hold stops.
+// resumes is the button that lifts a hold.
 func resumes(w words.Language, h journal.Hold) *button {
 	return &button{Label: w.T("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule, "lane": h.Lane}}
 }
 
-// heldLanes names the lanes in which rules are stopped.
+// heldLanes returns the names of the lanes with holds.
 func (q *request) heldLanes(holds []journal.Hold) (*lanes, error) {
 	byWorkspace := map[string][]string{}
 	for _, h := range holds {
@@ -127,12 +127,11 @@ func (c *Console) holdWords(names *lanes, h journal.Hold) string {
 }
 
 const (
-	checksEvery = 30 * time.Second // at most so often one looks
-	checksTime  = 20 * time.Second // how long a look may take
+	checksEvery = 30 * time.Second // shortest time between two checks
+	checksTime  = 20 * time.Second // timeout of a check
 )
 
-// checks keeps what the last look at the engine's surroundings found: a page does not wait for the
-// service.
+// checks caches the result of the last check: a page does not wait for the service.
 type checks struct {
 	mu      sync.Mutex
 	found   []Check
@@ -140,8 +139,8 @@ type checks struct {
 	looking bool
 }
 
-// look returns what was found last, and has another look taken when that is some time ago.
-func (k *checks) look(ctx context.Context, check func(context.Context) []Check, now time.Time) ([]Check, time.Time) {
+// latest returns the last result, and starts another check if that is old.
+func (k *checks) latest(ctx context.Context, check func(context.Context) []Check, now time.Time) ([]Check, time.Time) {
 	if check == nil {
 		return nil, time.Time{}
 	}
@@ -161,7 +160,7 @@ func (k *checks) look(ctx context.Context, check func(context.Context) []Check, 
 	return k.found, k.at
 }
 
-// renew looks at once, for somebody who has just changed something.
+// renew checks now, for a user who has just changed something.
 func (k *checks) renew(ctx context.Context, check func(context.Context) []Check, now time.Time) {
 	if check == nil {
 		return

@@ -13,10 +13,10 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A checkView is a look at something, with what mends it.
+// A checkView is the result of a check, with its remedy.
 type checkView struct {
 	Check
-	Last string // what became of a webhook's latest delivery
+	Last string // result of a webhook's latest delivery
 	At   time.Time
 	Mend *button
 }
@@ -37,10 +37,9 @@ type scopeView struct {
 	Rules            []ruleView
 }
 
-// look returns what the last look at the surroundings found, with what follows from it for the
-// rules.
-func (c *Console) look(q *request) ([]Check, time.Time) {
-	found, at := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+// latestChecks returns the result of the last check, with its consequences for the rules.
+func (c *Console) latestChecks(q *request) ([]Check, time.Time) {
+	found, at := c.checks.latest(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
 	found = slices.Clone(found)
 	missing := map[string][]string{}
 	for _, s := range c.scopes(found) {
@@ -56,8 +55,7 @@ func (c *Console) look(q *request) ([]Check, time.Time) {
 	return found, at
 }
 
-// scopes returns the scopes that rules need, where it is known which ones the key has. Drafts need
-// none.
+// scopes returns the scopes that rules need, if the scopes of the key are known. Drafts need none.
 func (c *Console) scopes(found []Check) (list []scopeView) {
 	for _, one := range found {
 		w := c.workspaces[one.Workspace]
@@ -94,7 +92,7 @@ func (c *Console) limits(q *request) (list []limitView) {
 	return list
 }
 
-// A repairView is how what webhooks do not tell is found.
+// A repairView is the state of the backfill.
 type repairView struct {
 	Repair
 	Ended time.Time
@@ -108,7 +106,7 @@ type typeCount struct {
 	N    int
 }
 
-// repairs shows how what webhooks do not tell is found.
+// repairs shows the state of the backfill.
 func (c *Console) repairs(q *request) (list []repairView) {
 	if c.options.Repairs == nil {
 		return nil
@@ -124,15 +122,15 @@ func (c *Console) repairs(q *request) (list []repairView) {
 	return list
 }
 
-// mender returns the button that mends what a look found.
-func (c *Console) mender(w words.Language, one Check) (button, bool) {
+// repairButton returns the button that repairs what a check found.
+func (c *Console) repairButton(w words.Language, one Check) (button, bool) {
 	if one.OK || !one.Mends || c.options.Mend == nil {
 		return button{}, false
 	}
 	return button{Label: w.T("button.mend." + string(one.Kind)), Action: "/mend", Fields: map[string]string{"workspace": one.Workspace, "kind": string(one.Kind)}}, true
 }
 
-// mend mends what a look found wrong.
+// mend repairs what a check found.
 func (c *Console) mend(q *request) error {
 	workspace, kind := q.r.PostFormValue("workspace"), CheckKind(q.r.PostFormValue("kind"))
 	if c.options.Mend == nil || c.workspaces[workspace] == nil || kind != CheckWebhook {

@@ -42,14 +42,14 @@ rules:
       - log: the order was told
 `
 
-// TestHistoryHidesSecrets does what a viewer did, who read in the history what stands in lists
-// below tokens, in comments, behind anchors, and in the paths of addresses.
+// TestHistoryHidesSecrets repeats an attack by a viewer, who read in the history what is in lists
+// below tokens, in comments, behind anchors, and in the paths of URLs.
 func TestHistoryHidesSecrets(t *testing.T) {
 	d := newEditorDesk(t)
 	texts := []string{secretRules, strings.ReplaceAll(secretRules, "SwordFish-", "SwordFish+"), secretRules + "  : : {\n", strings.ReplaceAll(secretRules, "\n", "\r\n")}
 	for _, text := range texts {
 		d.write("hello.yaml", text)
-		// What was changed by other means is in the history as soon as somebody saves.
+		// Changes by other means enter the history with the next save.
 		status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", "draft")
 		if status != http.StatusSeeOther {
 			t.Fatal(status, body)
@@ -89,8 +89,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestToTestShowsWhatIsThere shows that nothing on the page of a test is turned around or unseen,
-// and that the test has what the customer wrote all the same.
+// TestToTestShowsWhatIsThere shows that nothing on the page of a test is reversed or invisible, and
+// that the test has the customer's text nevertheless.
 func TestToTestShowsWhatIsThere(t *testing.T) {
 	d := newEditorDesk(t)
 	const wrote = "\u202etxet eht\u202c \u2066and\u2069 \u200fmore\U000e0041 \x1b[2J\u2028 é 😊"

@@ -41,7 +41,7 @@ func historyLink(workspace, file string) string {
 	return "/history?workspace=" + escapeQuery(workspace) + "&file=" + escapeQuery(file)
 }
 
-// history lists who changed what in a file, the newest first.
+// history lists the changes of a file, newest first.
 func (c *Console) history(q *request) error {
 	w, err := c.editable(q.r.URL.Query().Get("workspace"))
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Console) history(q *request) error {
 	for i, v := range slices.Backward(versions) {
 		texts[i] = harmlessText(v.Text)
 		if v.Damaged {
-			texts[i] = texts[i+1] // what comes behind it is held against what came before it
+			texts[i] = texts[i+1] // the next version is compared with the one before it
 		}
 	}
 	for i, v := range versions[:min(len(versions), versionsShown)] {
@@ -85,7 +85,7 @@ func (c *Console) history(q *request) error {
 	return q.show("history", "rules", q.words().T("history.title", name), p)
 }
 
-// harmlessText is a rule file's text as everybody may see it who may look at the pages.
+// harmlessText is a rule file's text for every reader.
 func harmlessText(text string) string {
 	return redact.File(strings.Join(words.HarmlessLines(text), "\n"))
 }

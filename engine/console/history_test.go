@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDamagedHistory shows that neither a version nor an unfinished text that cannot be read keeps
-// anybody from writing the file, and that the history tells of the others.
+// TestDamagedHistory shows that an unreadable version or draft does not prevent saving the file,
+// and that the history lists the others.
 func TestDamagedHistory(t *testing.T) {
 	for name, damage := range map[string]string{"cut off": `{"at": "2026-`, "changed": `{"text": "rules: []\n", "sum": "0123456789abcdef0123456789abcdef", "who": "ana"}`} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ var (
 	english    = regexp.MustCompile(`(?i)(?:^|[^\pL_])(?:the|was|were|is|are|and|of|it|its|not|would|have|which|with|at|there)(?:[^\pL_]|$)`)
 )
 
-// explains gives a desk somebody who explains, as quando run has.
+// explains adds an explainer to a desk, as in quando run.
 func (d *desk) explains() {
 	d.t.Helper()
 	offline := builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) {
@@ -42,7 +42,7 @@ func (d *desk) explains() {
 			for _, c := range r.Clauses {
 				x.Clauses = append(x.Clauses, Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words})
 			}
-			if r.Outcome != explain.NotForIt && r.Outcome != explain.Broken { // what is wrong with a rule is told by the checker, in English
+			if r.Outcome != explain.NotForIt && r.Outcome != explain.Broken { // the checker reports problems of a rule, in English
 				list = append(list, x)
 			}
 		}

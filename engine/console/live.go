@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	liveEvery = time.Second      // at most so often pages are told to look again
-	liveBeat  = 15 * time.Second // so often they are told anyway: others may have changed the journal
+	liveEvery = time.Second      // shortest time between two notifications of a page
+	liveBeat  = 15 * time.Second // interval of notifications without a change here: other processes may have changed the journal
 	liveWrite = 10 * time.Second // how long a browser may take to listen
-	liveMost  = 200              // pages that are told at once
+	liveMost  = 200              // pages connected at once
 )
 
-// A live tells open pages that something has changed.
+// A live notifies open pages of changes.
 type live struct {
 	mu      sync.Mutex
 	waiting map[chan struct{}]bool
@@ -28,8 +28,8 @@ func newLive() *live { return &live{waiting: map[chan struct{}]bool{}, closed: m
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// tell does not block: a page that has been told and has not looked yet need not be told again.
-func (l *live) tell() {
+// notify does not block: a page with a pending notification needs no second one.
+func (l *live) notify() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for page := range l.waiting {
@@ -40,7 +40,7 @@ func (l *live) tell() {
 	}
 }
 
-// join returns a channel on which a page is told, or nil when there are too many.
+// join returns a page's notification channel, or nil if there are too many.
 func (l *live) join() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,8 @@ func (l *live) leave(page chan struct{}) {
 	delete(l.waiting, page)
 }
 
-// stream is the address of what is live: server-sent events that say no more than that something
-// has changed. What it is, the page asks for.
+// stream serves server-sent events that only say that something has changed. The page then fetches
+// it.
 func (c *Console) stream(q *request) error {
 	news := c.live.join()
 	if news == nil {
@@ -104,8 +104,7 @@ func stoppingLink(stopped bool, here string) string {
 	return "/stopping?was=" + strconv.FormatBool(stopped) + "&back=" + escapeQuery(here)
 }
 
-// stopping tells an open page that somebody has stopped everything, or lets it go on; nothing where
-// the page knows that.
+// stopping updates the stop banner of an open page, if it has changed.
 func (c *Console) stopping(q *request) error {
 	holds, err := c.options.Journal.Holds(q.ctx())
 	if err != nil {
@@ -122,6 +121,6 @@ func (c *Console) stopping(q *request) error {
 		return fmt.Errorf("what is stopped: %w", err)
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = q.w.Write(b.Bytes()) // who asked may have gone away
+	_, _ = q.w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }

@@ -16,7 +16,7 @@ type loginPage struct {
 	Name  string
 }
 
-// login shows the page on which people say who they are.
+// login shows the login page.
 func (c *Console) login(q *request) error {
 	if q.user != nil {
 		http.Redirect(q.w, q.r, localPath(q.r.URL.Query().Get("back")), http.StatusSeeOther)
@@ -25,7 +25,7 @@ func (c *Console) login(q *request) error {
 	return q.show("login", "", q.words().T("login.title"), loginPage{Back: localPath(q.r.URL.Query().Get("back")), Users: len(c.gate.Users) > 0})
 }
 
-// loginSent lets somebody in whose password or token is right.
+// loginSent starts a session if the password or token is right.
 func (c *Console) loginSent(q *request) error {
 	name, password, from := q.r.PostFormValue("name"), q.r.PostFormValue("password"), q.from()
 	again := func(status int, why string) error {
@@ -50,14 +50,13 @@ func (c *Console) loginSent(q *request) error {
 	return q.back("")
 }
 
-// againPage holds what somebody sent whose session had ended, so that nothing that he wrote is
-// lost.
+// againPage holds a form sent after the session had ended, so that no input is lost.
 type againPage struct {
 	Action string
 	Fields []struct{ Name, Value string }
 }
 
-// showAgain shows how to send a form once more after a login.
+// showAgain shows how to send a form again after a login.
 func (q *request) showAgain() error {
 	p := againPage{Action: q.r.URL.RequestURI()}
 	for _, name := range slices.Sorted(maps.Keys(q.r.PostForm)) {
@@ -87,5 +86,5 @@ func (c *Console) language(q *request) error {
 	return q.back("")
 }
 
-// from is the address that a request came from.
+// from is the client address of a request.
 func (q *request) from() string { return q.console.gate.From(q.r) }

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A laneView is whom something concerns, by a name where one is known.
+// A laneView is the customer concerned, by name if known.
 type laneView struct {
 	Label string
 	Title string // the lane itself
@@ -57,7 +57,7 @@ func conversationLink(workspace, lane string) string {
 // A ruleView names a rule.
 type ruleView struct {
 	Workspace, ID, Name, Link string
-	Many                      bool // there are several workspaces, so that this one is told
+	Many                      bool // there are several workspaces, so the page names this one
 }
 
 // ruleView returns a rule as pages name it: as its file does, else by its id.
@@ -71,7 +71,7 @@ func (c *Console) ruleView(workspace, id string) ruleView {
 	return v
 }
 
-// at shows a time as a workspace has it; one that is not known, as the first has it.
+// at returns a time in the zone of a workspace; of an unknown one, in that of the first.
 func (c *Console) at(workspace string, t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -96,8 +96,8 @@ type optionView struct {
 	Chosen       bool
 }
 
-// ruleChoice lists all rules that are known by their names, for a list to choose from. A rule that
-// was asked for and is known no more stays chosen.
+// ruleChoice lists all known rules by name, for a select. A rule that was requested and no longer
+// exists stays selected.
 func (c *Console) ruleChoice(chosen string) (list []optionView) {
 	seen := map[string]bool{}
 	add := func(id, name string) {

@@ -22,8 +22,8 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the pages in one language. Each is read when it is first shown: all of them take as
-// much memory as an engine that has nothing to do.
+// templates are the pages in one language. Each is parsed on first use: all of them take as much
+// memory as an idle engine.
 type templates struct {
 	words.Language
 	all map[string]func() (*template.Template, error)
@@ -72,7 +72,7 @@ func allTemplates() map[string]*templates {
 	return out
 }
 
-// A request is one that is being answered.
+// A request is a request being handled.
 type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -80,7 +80,7 @@ type request struct {
 	user    *session.Identity
 	lang    string
 	now     time.Time
-	here    string // where the page can be asked for again, where that is not where it is shown
+	here    string // the address to reload the page from, if it differs
 	nonce   string // that styles which a script adds must carry; empty is a page without such
 }
 
@@ -100,7 +100,7 @@ type page struct {
 	Version string
 	User    string
 	Role    string
-	Asks    bool   // there is somebody to log out
+	Asks    bool   // there is a session to log out of
 	Acts    bool   // the user may stop things
 	Stopped bool   // everything is stopped
 	Watch   string // where to ask whether that has changed
@@ -138,11 +138,11 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	q.w.Header().Set("Content-Language", q.words().Tag)
 	q.w.WriteHeader(status)
-	_, _ = q.w.Write(b.Bytes()) // who asked may have gone away
+	_, _ = q.w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 
-// address is where the page can be asked for again: what a form leads to cannot.
+// address is where the page can be loaded again: the target of a form cannot.
 func (q *request) address() string {
 	switch {
 	case q.here != "":
@@ -153,7 +153,7 @@ func (q *request) address() string {
 	return q.r.URL.RequestURI()
 }
 
-// isStopped reports whether a person has stopped everything.
+// isStopped reports whether a person holds everything.
 func isStopped(holds []journal.Hold) bool {
 	for _, h := range holds {
 		if h.Workspace == "" && h.Rule == "" && h.Kind == journal.HoldPerson {
@@ -163,7 +163,7 @@ func isStopped(holds []journal.Hold) bool {
 	return false
 }
 
-// A pageError is one that is told to a person, in words of the catalogue.
+// A pageError is an error for the user, in words of the catalogue.
 type pageError struct {
 	status int
 	key    string
@@ -176,12 +176,12 @@ func problem(status int, key string, args ...any) error { return &pageError{stat
 
 var errNotFound = problem(http.StatusNotFound, "error.none")
 
-// fail shows what went wrong. What is not meant for people is for the log.
+// fail shows an error. Internal errors go to the log.
 func (c *Console) fail(q *request, err error) {
 	p, ok := errors.AsType[*pageError](err)
 	if !ok {
 		if q.ctx().Err() != nil {
-			return // nobody is there to be told
+			return // the client has disconnected
 		}
 		c.log.Error("a page of the console failed", "path", q.r.URL.Path, "error", err)
 		p = &pageError{status: http.StatusInternalServerError, key: "error.own"}
@@ -206,7 +206,7 @@ func (q *request) back(said string) error {
 	return nil
 }
 
-// localPath returns an address of the console itself; what is not one leads to the first page.
+// localPath returns a path of the console itself, or "/".
 func localPath(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {

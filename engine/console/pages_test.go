@@ -22,7 +22,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// everyPage are the addresses of a desk whose story has been told.
+// everyPage are the addresses of a desk after its story.
 func (d *desk) everyPage() []string {
 	list := []string{
 		"/", "/rules", "/rules/default/remind", "/rules/default/broken", "/rules/default/tell-erp", "/runs", "/runs?state=failed&rule=breaks&since=24h", "/events", "/events?type=message.received&rule=greet",
@@ -114,7 +114,7 @@ func TestEveryPage(t *testing.T) {
 func TestToday(t *testing.T) {
 	d := newDesk(t)
 	d.story()
-	d.page("/") // which has the surroundings looked at
+	d.page("/") // which starts a check
 	var text string
 	for range 100 {
 		if text = d.page("/"); strings.Contains(text, "it was deactivated") {
@@ -187,8 +187,8 @@ func TestStopEverything(t *testing.T) {
 	}
 }
 
-// TestStopAtOnce shows that the button stops a run in the middle of its steps, and that nothing is
-// lost or done twice when it goes on.
+// TestStopAtOnce shows that the button stops a run between its steps, and that nothing is lost or
+// done twice when it resumes.
 func TestStopAtOnce(t *testing.T) {
 	for _, about := range []url.Values{{}, {"workspace": {"default"}}, {"workspace": {"default"}, "rule": {"greet"}}} {
 		d := newDesk(t)
@@ -239,7 +239,7 @@ func TestRulePage(t *testing.T) {
 	if text := d.page("/rules"); !strings.Contains(text, `badge held`) {
 		t.Error("the list does not say that a rule is paused")
 	}
-	// One that was stopped at a safety bound goes on with the same button.
+	// The same button resumes a rule that was stopped at a safety bound.
 	if _, err := d.journal.Hold(t.Context(), journal.Hold{Workspace: "default", Rule: "greet", Kind: journal.HoldSafety, Since: d.clock()}); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestConversations shows that people are found, and what is told of them.
+// TestConversations shows that people are found, and what is shown of them.
 func TestConversations(t *testing.T) {
 	d := newDesk(t)
 	d.story()

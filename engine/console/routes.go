@@ -12,14 +12,14 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
-// A route is an address of the console, with who may ask for it.
+// A route is an address of the console, with the role it requires.
 type route struct {
-	pattern string // as http.ServeMux has it
+	pattern string // in the syntax of http.ServeMux
 	role    Role
 	handle  func(*Console, *request) error
 }
 
-// routes are all addresses. Those that change something are a POST, and come back to a page.
+// routes are all addresses. Those that change something are a POST, and redirect to a page.
 var routes = slices.Concat(pageRoutes, editorRoutes)
 
 var pageRoutes = []route{
@@ -70,8 +70,7 @@ var editorRoutes = []route{
 	{"POST /tests", Editor, (*Console).testSave},
 }
 
-// Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters
-// escaped.
+// Bounds of a request's body. The editor sends a whole file, form-encoded.
 const (
 	maxBody     = 64 << 10
 	maxFileBody = 1 << 20
@@ -87,7 +86,7 @@ func bodyBound(path string) int64 {
 //go:embed assets
 var assets embed.FS
 
-// serve puts everything together: who may come in at all, what no page may do, then the routes.
+// serve builds the handler: access, security headers, then the routes.
 func (c *Console) serve() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes {
@@ -106,7 +105,7 @@ func (c *Console) serve() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secureHeaders(w.Header())
 		if !c.gate.HostAllowed(r.Host) {
-			// A page of another site can make its own name lead here, and would then read what it likes.
+			// A page of another site can make its own name resolve here, and would then read everything.
 			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
 			return
 		}
@@ -128,7 +127,7 @@ func secureHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// answer finds out who asks, and for what.
+// answer identifies the user and checks the role.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	user, refused := c.gate.Identify(r, c.log)
 	q := &request{w: w, r: r, console: c, user: user, lang: words.LanguageOf(r), now: c.now()}
@@ -138,7 +137,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	if to.role > Nobody && q.user == nil {
-		c.turnAway(q, to)
+		c.requireLogin(q, to)
 		return
 	}
 	err := error(nil)
@@ -168,8 +167,8 @@ func readForm(r *http.Request) error {
 	return nil
 }
 
-// turnAway asks somebody to say who he is: a person on a page of its own, a program by a header.
-func (c *Console) turnAway(q *request, from route) {
+// requireLogin requires a login: a page for a person, a header for a program.
+func (c *Console) requireLogin(q *request, from route) {
 	person := strings.Contains(q.r.Header.Get("Accept"), "text/html") && q.r.Header.Get("HX-Request") == ""
 	switch {
 	case person && q.r.Method == http.MethodGet:

@@ -17,14 +17,14 @@ import (
 // rulePage is everything about one rule.
 type rulePage struct {
 	ruleView
-	Rule     *rules.Rule // nil where it is not in use
+	Rule     *rules.Rule // nil if it is not in use
 	Sentence words.Sentence
 	Picture  template.HTML
 	YAML     string
 	File     string
 	Problems rules.Problems // of its text as it stands
 	Hold     *journal.Hold
-	HeldIn   []holdView // in which conversations alone it is stopped
+	HeldIn   []holdView // conversations with a hold on it
 	Reasons  []reasonView
 	Runs     []runView
 	Safety   engine.Safety
@@ -43,7 +43,7 @@ type reasonView struct {
 	Share float64
 }
 
-// ruleID is what a rule's id looks like: nothing else is looked for.
+// ruleID matches a rule's id.
 var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 const (
@@ -110,8 +110,7 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 	return list, nil
 }
 
-// sourceOf returns a rule's text for everybody who may look: without what may be a key of another
-// service.
+// sourceOf returns a rule's text for every reader: without possible keys of other services.
 func sourceOf(w *Workspace, r *rules.Rule) string {
 	if w.Source != nil {
 		// The rule may use aliases of the file's other parts, so the whole file is needed.
@@ -122,7 +121,7 @@ func sourceOf(w *Workspace, r *rules.Rule) string {
 	return harmlessText(r.Source())
 }
 
-// linesOf returns the lines of what begins at one of a text, or nothing.
+// linesOf returns the lines of the block that begins at a line, or "".
 func linesOf(text string, line int) string {
 	lines := strings.Split(text, "\n")
 	if line < 1 || line > len(lines) {

@@ -17,7 +17,7 @@ type rulesPage struct {
 	Rules []ruleRow
 	Files []brokenFile // what could not be read and has no id
 	Many  bool
-	Edits bool // somebody who may write rules looks
+	Edits bool // the user may write rules
 }
 
 // A brokenFile is a part of a file that could not be read.
@@ -33,7 +33,7 @@ type ruleRow struct {
 	Stage     rules.Stage
 	Broken    bool
 	Hold      *journal.Hold
-	HeldIn    int // conversations in which alone it is stopped
+	HeldIn    int // number of conversations with a hold on it
 	LastFired time.Time
 	Ago       time.Duration
 	Spark     template.HTML

@@ -22,7 +22,7 @@ type runPage struct {
 	Workspace     string
 	Ancestry      []ruleView
 	Event         *eventView // nil when the journal has forgotten it
-	Clauses       *explained // the conditions that were true; nil where nobody knows any more
+	Clauses       *explained // the conditions that were true; nil if unknown
 	Gathered      int
 	Steps         []stepView
 	Timeline      template.HTML
@@ -54,7 +54,7 @@ type callView struct {
 	Made            bool
 }
 
-// run shows a run: what started it, what it did, what a person can do about it.
+// run shows a run: its trigger, its steps, and the actions for it.
 func (c *Console) run(q *request) error {
 	r, err := c.findRun(q)
 	if err != nil {
@@ -105,8 +105,8 @@ func (c *Console) run(q *request) error {
 	return q.show("run", "runs", w.T("run.title", strconv.FormatInt(r.ID, 10), p.Rule.Name), p)
 }
 
-// clausesOf returns the conditions that a run's rule had when it fired: all of them were true. With
-// nobody to explain it they are those of the rule, as long as that is the one that the run follows.
+// clausesOf returns the conditions that a run's rule had when it fired: all of them were true.
+// Without an explainer they are those of the current rule, if the run follows that version.
 func (c *Console) clausesOf(q *request, r *journal.Run, e *journal.Event) (*explained, error) {
 	x := &explained{}
 	if c.options.Explain != nil {
@@ -148,7 +148,7 @@ func (c *Console) findRun(q *request) (*journal.Run, error) {
 	return r, err
 }
 
-// asksOf returns what a person can ask of a run in a state.
+// asksOf returns the requests that are possible for a run in a state.
 func asksOf(s journal.State) []journal.AskKind {
 	all := []journal.AskKind{journal.AskRetry, journal.AskDone, journal.AskRepeat, journal.AskCancel}
 	return slices.DeleteFunc(all, func(what journal.AskKind) bool { return !s.Allows(what) })

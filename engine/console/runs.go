@@ -30,7 +30,7 @@ type runsPage struct {
 	Spaces  []string
 	Sinces  []string
 	Older   string // the next page; empty is none
-	Newest  string // the first page; empty where this is it
+	Newest  string // the first page; empty if this is it
 	Here    string
 	Refresh bool
 }
@@ -49,7 +49,7 @@ type runView struct {
 	Asked    string
 }
 
-// listSize is how much a page of a list has.
+// listSize is the number of rows on a page of a list.
 const listSize = 50
 
 // sinces are the lengths of time that lists can be bounded to.
@@ -197,7 +197,7 @@ func (c *Console) standing(q *request, r *journal.Run) string {
 	return w.Told(r.Reason, r.Why)
 }
 
-// troubleOf tells the error of the newest step in one of the states.
+// troubleOf returns the error of the newest step in one of the states.
 func troubleOf(w words.Language, r *journal.Run, states ...journal.StepState) string {
 	for _, s := range slices.Backward(r.Steps) {
 		if slices.Contains(states, s.State) && s.Error != "" {

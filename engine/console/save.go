@@ -15,9 +15,8 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// writeSave saves a file with its rule at a stage. What is wrong is never put in the place of what
-// is right: a draft with problems is kept beside the rules until somebody goes on with it, and
-// anything else is refused.
+// writeSave saves a file with its rule at a stage. A broken text never replaces a valid one: a
+// draft with problems is saved beside the rules, and anything else is refused.
 func (c *Console) writeSave(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -47,7 +46,7 @@ func (c *Console) writeSave(q *request) error {
 	case err != nil:
 		return err
 	case isWrong && stage == rules.Draft:
-		return c.keep(q, f)
+		return c.keepDraft(q, f)
 	case isWrong:
 		return c.refuse(q, f, wrong, unreadable, reason)
 	}
@@ -73,16 +72,16 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
 }
 
-// saveRight saves a file, or says what would be wrong then. Of two people who save at a time, the
-// second is held against what the first has saved.
+// saveRight saves a file, or returns the problems that this would cause. Of two concurrent saves,
+// the second is checked against the first.
 func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong rules.Problems, err error) {
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()
 		defer c.saving.Unlock()
-		if wrong, err = f.spoils(ctx); err != nil || len(wrong) > 0 {
+		if wrong, err = f.newProblems(ctx); err != nil || len(wrong) > 0 {
 			return err
 		}
-		return c.save(q, f, by) // which nothing but the request ends
+		return c.save(q, f, by) // ends only with the request
 	})
 	return wrong, err
 }
@@ -110,14 +109,14 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 	}
 	if e.Reload != nil {
 		if err := e.Reload(); err != nil {
-			c.log.Error("rules that were saved could not be loaded at once", "workspace", f.space.Name, "error", err) // whoever watches the files tries again
+			c.log.Error("rules that were saved could not be loaded at once", "workspace", f.space.Name, "error", err) // the file watcher retries
 		}
 	}
 	return nil
 }
 
-// keep keeps a draft with problems beside the rules.
-func (c *Console) keep(q *request, f *draftFile) error {
+// keepDraft saves a draft with problems beside the rules.
+func (c *Console) keepDraft(q *request, f *draftFile) error {
 	err := q.change("unfinished", f.space.Name+"/"+f.file, "", func() error {
 		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.Name)
 	})
@@ -130,8 +129,8 @@ func (c *Console) keep(q *request, f *draftFile) error {
 	return q.redirect(writeLink(f.space.Name, "file", f.file) + "&unfinished=1&said=unfinished")
 }
 
-// conflict shows what somebody else has made of the file meanwhile, beside what was to be saved.
-// Whoever saves again does so knowingly.
+// conflict shows another user's changes beside the text to save. Saving again overwrites them
+// knowingly.
 func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
@@ -199,8 +198,8 @@ func (c *Console) restore(q *request) error {
 	return c.settle(q, f, version.Text, store.Change{Who: q.user.Name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
 }
 
-// settle saves another text of a file on which nobody is writing, and goes back to where that was
-// asked for.
+// settle saves another version of a file outside of the editor, and returns to the page that asked
+// for it.
 func (c *Console) settle(q *request, f *draftFile, text string, by store.Change, said string) error {
 	if f.space.Editing.Store.ReadOnly() {
 		return errReadOnly

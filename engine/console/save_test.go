@@ -181,7 +181,7 @@ func TestNothingWrongIsSaved(t *testing.T) {
 			}
 		}
 	}
-	// Somebody takes a calendar away that another file's rule asks for.
+	// One file loses a calendar that another file's rule uses.
 	d.write("away.yaml", awayTemplate)
 	if err := d.reload(); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ const (
 	greetRules2  = "rules:\n  - id: second\n    when: message.received\n    do:\n      - send_message: Hello\n"
 )
 
-// TestConflict shows that nobody's change is lost when two write the same file.
+// TestConflict shows that no change is lost when two users edit the same file.
 func TestConflict(t *testing.T) {
 	d := newEditorDesk(t)
 	opened := d.sumOf("hello.yaml")
@@ -256,8 +256,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestTwins shows that two people who save two files at the same moment do not bring together what
-// is wrong together.
+// TestTwins shows that two users who save two files at the same moment do not create a conflict
+// between them.
 func TestTwins(t *testing.T) {
 	var d *desk
 	other := make(chan int, 1)
@@ -276,7 +276,7 @@ func TestTwins(t *testing.T) {
 				select {
 				case status := <-other:
 					other <- status
-				case <-time.After(200 * time.Millisecond): // it waits its turn
+				case <-time.After(200 * time.Millisecond): // it waits for the lock
 				}
 			}
 			return list, err
@@ -323,8 +323,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestViewersDoNotWrite shows that somebody who only looks is offered nothing to write with, and
-// refused it, and that the page on which rules are written lets in no style but that of the editor.
+// TestViewersDoNotWrite shows that viewers get no way to edit, and are refused, and that the
+// editor's page allows no style but the editor's.
 func TestViewersDoNotWrite(t *testing.T) {
 	d := newEditorDesk(t, guarded)
 	d.says(marina, "Marina", "hello")

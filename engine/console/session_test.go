@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestSentAfterTheSession shows that what somebody sends whose session has ended is not done and
-// not lost: he gets it back, and can send it again.
+// TestSentAfterTheSession shows that a form sent after the session has ended is neither carried out
+// nor lost: the user gets it back, and can send it again.
 func TestSentAfterTheSession(t *testing.T) {
 	d := newDesk(t, guarded)
 	sent := url.Values{"reason": {`the "list" is <b>wrong</b>` + "\nsince noon"}, "workspace": {"default"}, "rule": {"greet"}}
@@ -36,8 +36,8 @@ func TestSentAfterTheSession(t *testing.T) {
 	}
 }
 
-// TestOpenPages shows that an open page tells when somebody else has stopped everything, and when
-// it is not live any more.
+// TestOpenPages shows that an open page shows when another user has stopped everything, and when it
+// is not live any more.
 func TestOpenPages(t *testing.T) {
 	d := newEditorDesk(t, func(o *Options) {
 		guarded(o)
@@ -67,7 +67,7 @@ func TestOpenPages(t *testing.T) {
 	b.sees("Saved as a draft.")
 }
 
-// enters logs somebody in without leaving the page.
+// enters logs a user in without leaving the page.
 func (b *browser) enters(name string) {
 	b.t.Helper()
 	if b.at == "" {
@@ -76,8 +76,8 @@ func (b *browser) enters(name string) {
 	look(b, "log in", chromedp.Evaluate[bool](`fetch("/login", {method: "POST", body: new URLSearchParams({name: "`+name+`", password: "correct horse"})}).then(() => window.dispatchEvent(new Event("focus")))`, chromedp.EvalAwaitPromise))
 }
 
-// TestGuessesThroughAProxy shows that who guesses keeps out himself: not others who come through
-// the same proxy, and nobody by writing the proxy's header himself.
+// TestGuessesThroughAProxy shows that guessing blocks only the guesser: not others behind the same
+// proxy, and no one by a forged proxy header.
 func TestGuessesThroughAProxy(t *testing.T) {
 	d := newDesk(t, guarded, func(o *Options) { o.Access.ForwardedFor = "X-Forwarded-For" })
 	through := func(header string) func(*http.Request) {
@@ -110,8 +110,8 @@ func TestGuessesThroughAProxy(t *testing.T) {
 	}
 }
 
-// TestFromAPageThatAFormLedTo shows that whoever stops everything, or chooses another language, on
-// a page that tells what was wrong with a form gets to a page that is there.
+// TestFromAPageThatAFormLedTo shows that stopping everything, or choosing another language, on a
+// page with the errors of a form redirects to an existing page.
 func TestFromAPageThatAFormLedTo(t *testing.T) {
 	d := newEditorDesk(t)
 	wrong := strings.Replace(greetRules, "message.received", "message.lost", 1)

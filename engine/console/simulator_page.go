@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// simulatorPage is a conversation that somebody plays, with what rules make of it.
+// simulatorPage is a simulated conversation, with the runs of rules.
 type simulatorPage struct {
 	Workspace string
 	Spaces    []string // that can be played, where there are several
@@ -21,7 +21,7 @@ type simulatorPage struct {
 	Until     time.Time
 	People    []playedView
 	Team      []SimulatedName
-	With      *playedView // nil is nobody
+	With      *playedView // may be nil
 	Rows      []playedRow
 	Cards     []SimulatedCard
 	Failures  []failureView
@@ -30,7 +30,7 @@ type simulatorPage struct {
 	NewPhone  string
 	Acts      bool
 	Here      string
-	Whole     string // the conversation's own page; empty where nothing was seen of it yet
+	Whole     string // the conversation's own page; empty if nothing was recorded yet
 }
 
 // A playedView is a conversation that can be played.
@@ -76,7 +76,7 @@ func (c *Console) simulatorOf(name string) (*Workspace, error) {
 	return nil, errNotFound
 }
 
-// simulator shows a conversation that somebody plays.
+// simulator shows a simulated conversation.
 func (c *Console) simulator(q *request) error {
 	space, err := c.simulatorOf(q.r.URL.Query().Get("workspace"))
 	if err != nil {
@@ -152,7 +152,7 @@ func viewFailure(w words.Language, f Failure) failureView {
 	return v
 }
 
-// played puts what happened in a conversation into one line, each with the runs that came of it.
+// played merges the events of a conversation, each with its runs, in order of time.
 func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error) {
 	j := c.options.Journal
 	events, err := j.ListEvents(q.ctx(), journal.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
@@ -187,7 +187,7 @@ func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error
 			rows = append(rows, row)
 		}
 	}
-	// What a clock or a person started, or what began elsewhere.
+	// Runs started by a schedule or a person, or in another lane.
 	for _, event := range slices.Sorted(maps.Keys(byEvent)) {
 		left := byEvent[event]
 		rows = append(rows, playedRow{entryView: entryView{At: left[0].Started}, Runs: left})

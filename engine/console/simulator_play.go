@@ -14,8 +14,8 @@ import (
 // the other.
 const maxJump = 31 * 24 * time.Hour
 
-// play does what somebody plays. What people write is not audited, for nobody real is written to;
-// what changes the time, or lets calls fail, is.
+// play carries out a simulated action. Messages are not audited, because they reach no real person;
+// changes of the clock and faults are.
 func (c *Console) play(q *request) error {
 	space, err := c.simulatorOf(q.r.PostFormValue("workspace"))
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Console) play(q *request) error {
 	return play(q, space)
 }
 
-// field reads what a person wrote, which must not be nothing.
+// field reads a required form field.
 func (q *request) field(name string, most int) (string, error) {
 	text := strings.TrimSpace(q.r.PostFormValue(name))
 	if text == "" || len([]rune(text)) > most {
@@ -86,7 +86,7 @@ func (c *Console) playMove(q *request, space *Workspace) error {
 	return q.played(space.Simulator.Move(q.ctx(), q.r.PostFormValue("card"), q.r.PostFormValue("stage"), q.r.PostFormValue("person")))
 }
 
-// played comes back to the page after something was played.
+// played returns to the page after an action.
 func (q *request) played(err error) error {
 	if err != nil {
 		return refused(err)

@@ -11,21 +11,21 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A story is something made up that a rule is tried on: somebody does something, and time passes.
+// A story is a made-up scenario that a rule is tried on: a person acts, and time passes.
 type story struct {
 	Kind     string // the event that it is about, or schedule
 	Customer string
 	Text     string
 	At       time.Time
-	Answer   string        // what the customer writes later; empty is nothing
+	Answer   string        // what the customer writes later; may be empty
 	After    time.Duration // how much later
-	Pass     time.Duration // how long it goes on
+	Pass     time.Duration // how long it lasts
 }
 
 // storyView are the fields of a story.
 type storyView struct {
 	Kinds  []optionView
-	At     string // as a field for a date and a time has it
+	At     string // in the format of a datetime field
 	Passes []optionView
 	Zone   string
 }
@@ -85,9 +85,9 @@ func readStory(q *request, zone *time.Location) (*story, error) {
 	return s, nil
 }
 
-// test writes the story as one that can be told.
+// test returns the story as a test.
 func (s *story) test(set *rules.Set) *rules.Test {
-	const before = 10 * time.Minute // that an attendance is open before somebody does something about it
+	const before = 10 * time.Minute // how long an attendance is open before the action on it
 	t := &rules.Test{Name: "made up", Start: s.At, Given: map[string]any{"contacts": []any{map[string]any{"name": s.Customer, "phone": "+5511988887777"}}}}
 	step := func(fields ...string) {
 		m := map[string]any{}

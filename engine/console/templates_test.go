@@ -2,7 +2,7 @@ package console
 
 import "testing"
 
-// Every page can be read in every language: that is found out when somebody wants to see it.
+// Every page parses in every language: they are parsed on first use.
 func TestTemplates(t *testing.T) {
 	for code, set := range allTemplates() {
 		for name, read := range set.all {

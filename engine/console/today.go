@@ -17,7 +17,7 @@ import (
 type todayPage struct {
 	Needs   []need
 	More    int    // needs that are not listed
-	Failed  string // where more runs are listed that have failed; empty is nowhere
+	Failed  string // address of the full list of failed runs; may be empty
 	Figures []figure
 	Chart   template.HTML
 	Hours   []picture.HourCount // the same as a table
@@ -26,14 +26,14 @@ type todayPage struct {
 	Here    string
 }
 
-// A need is something that a person must look at, with what mends it.
+// A need is something that needs a person, with its remedy.
 type need struct {
 	Title, Detail, Link string
 	Buttons             []button
 	Urgent              bool
 }
 
-// A button is a form that asks for something.
+// A button is a form with one action.
 type button struct {
 	Label, Action string
 	Fields        map[string]string
@@ -54,7 +54,7 @@ const (
 	needsMost = 40
 )
 
-// today shows how things stand: what needs a person, the last 24 hours.
+// today shows the overview: what needs a person, the last 24 hours.
 func (c *Console) today(q *request) error {
 	j := c.options.Journal
 	counts, err := j.Counts(q.ctx(), journal.CountFilter{Since: q.now.Add(-23 * time.Hour)})
@@ -100,7 +100,7 @@ func (c *Console) today(q *request) error {
 	return q.show("today", "today", w.T("nav.today"), p)
 }
 
-// needs lists what a person must look at, the most urgent first.
+// needs lists what needs a person, most urgent first.
 func (c *Console) needs(q *request) ([]need, error) {
 	holds, err := c.options.Journal.Holds(q.ctx())
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *Console) needs(q *request) ([]need, error) {
 	return append(list, c.checkNeeds(q)...), nil
 }
 
-// heldNeed is about something that is stopped. A pause that the service asked for ends by itself.
+// heldNeed is about a hold. A pause that the service asked for ends by itself.
 func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool) {
 	w := q.words()
 	n := need{Urgent: true, Detail: w.T("need.since", w.Moment(c.at(h.Workspace, h.Since))), Link: "/health"}
@@ -172,7 +172,7 @@ func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]
 	var list []need
 	for _, v := range views {
 		if v.Asked != "" {
-			continue // somebody has asked for something already
+			continue // a request is pending already
 		}
 		n := need{Title: w.T("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == journal.Uncertain}
 		for _, what := range asksOf(state) {
@@ -216,11 +216,11 @@ func firstOf(a, b string) string {
 
 // checkNeeds is about what the engine depends on.
 func (c *Console) checkNeeds(q *request) (list []need) {
-	found, _ := c.look(q)
+	found, _ := c.latestChecks(q)
 	for _, one := range found {
 		if !one.OK {
 			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
-			if b, ok := c.mender(q.words(), one); ok {
+			if b, ok := c.repairButton(q.words(), one); ok {
 				n.Buttons = []button{b}
 			}
 			list = append(list, n)

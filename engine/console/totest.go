@@ -30,7 +30,7 @@ type testPage struct {
 	Was       string
 	Text      string
 	Wrong     []problemView
-	Bare      bool // the event is raised as it is, with nothing of what it carried
+	Bare      bool // the event is raised without its data
 	Here      string
 	Back      string
 }
@@ -126,7 +126,7 @@ func candidates(set *rules.Set, e *journal.Event) (ids []string) {
 	return ids
 }
 
-// testFile is the file in which the tests of a rule stand: beside its own.
+// testFile is the file for the tests of a rule: beside its own.
 func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
 	own, err := w.Editing.Store.Name(r.File)
 	if err != nil {
@@ -144,8 +144,8 @@ func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
 	return name, was, nil
 }
 
-// storyOfEvent makes a story of what happened. Who wrote is made up: a test is kept for long and
-// read by many.
+// storyOfEvent makes a story of an event. It replaces the customer's name and phone: a test is kept
+// for long and read by many.
 func (c *Console) storyOfEvent(e *journal.Event, zone *time.Location) *story {
 	s := &story{Kind: e.Type, Customer: "Marina", At: e.CreatedAt.In(zone).Truncate(time.Second), Pass: 24 * time.Hour}
 	if m, ok := c.messageOf(e.Event); ok {
@@ -305,7 +305,7 @@ func addTest(file, item string) string {
 	case at == nil:
 		return file + "\n\ntests:\n" + item
 	}
-	// The items that are there say how far they are indented.
+	// The existing items show the indentation.
 	first := regexp.MustCompile(`(?m)^( *)- `).FindStringSubmatch(file[at[1]:])
 	if first != nil && first[1] != "  " {
 		item = first[1] + strings.ReplaceAll(strings.TrimPrefix(strings.TrimRight(item, "\n"), "  "), "\n  ", "\n"+first[1]) + "\n"

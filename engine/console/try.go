@@ -15,13 +15,13 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// Bounds of a trial: somebody waits for it, and the engine works beside it.
+// Bounds of a trial: a person waits for it, and the engine shares the machine.
 const (
 	tryDays   = 7
 	tryEvents = 2000
 	tryTime   = 20 * time.Second
 	tryShown  = 100
-	tryMost   = 2 // that go on at a time
+	tryMost   = 2 // concurrent trials
 )
 
 // tryView is what a trial found.
@@ -32,10 +32,10 @@ type tryView struct {
 	Events   int
 	Effects  []effectView
 	More     int // effects that are not shown
-	People   int // whom it would have reached
+	People   int // customers affected
 	Messages int
-	Unknown  int    // events on which nothing can be said, because nobody asked then what the rule asks
-	Example  string // what was not asked
+	Unknown  int    // events with an unknown result, because a fact that the rule reads was not recorded
+	Example  string // such a fact
 	Waiting  int
 	Reasons  []whyView
 	Wrong    string // why it could not be tried
@@ -50,7 +50,7 @@ type whyView struct {
 	Values  shown
 }
 
-// tried returns the rule that is to be tried, alone.
+// tried returns a set with only the rule to try.
 func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
 	set, problems, err := f.check(ctx)
 	if err != nil {
@@ -70,8 +70,7 @@ func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
 	return (&rules.Set{Calendars: set.Calendars}).With(r), nil
 }
 
-// trial does something that takes its time, if not too many are at it, for no longer than anybody
-// waits for it.
+// trial runs a slow operation, if not too many run, within a timeout.
 func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
 	select {
 	case c.trying <- struct{}{}:
@@ -99,7 +98,7 @@ func (q *request) effect(at time.Time, e actions.Effect) effectView {
 	return effectView{at, engine.Harmless(words), engine.Harmless(quoted)}
 }
 
-// try lets a rule be tried, and shows what came of it.
+// try tries a rule, and shows the result.
 func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error)) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -119,7 +118,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	if err != nil {
 		return err
 	}
-	text, err := q.part("write", "tried", view)
+	text, err := q.renderPart("write", "tried", view)
 	if err != nil {
 		return err
 	}
@@ -151,8 +150,8 @@ func (c *Console) writePast(q *request) error {
 	})
 }
 
-// lastEvents returns from when on recorded events are looked at: the last days, or where that is
-// more than can be waited for, less.
+// lastEvents returns the start of the recorded events to try: the last days, or fewer if that would
+// take too long.
 func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (time.Time, error) {
 	since := now.Add(-tryDays * 24 * time.Hour)
 	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
@@ -162,7 +161,7 @@ func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Tim
 	return list[len(list)-1].ReceivedAt, nil
 }
 
-// pastView tells what a rule would have done.
+// pastView describes what a rule would have done.
 func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryView {
 	v := &tryView{Past: true, Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
 	people := map[string]bool{}
@@ -188,8 +187,7 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 	return v
 }
 
-// writeStory tries a rule on something that is made up, in an imitation of the service that is
-// there for nothing else.
+// writeStory tries a rule on a made-up story, in an imitation of the service of its own.
 func (c *Console) writeStory(q *request) error {
 	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
 		story, err := readStory(q, f.space.Location)

@@ -15,8 +15,8 @@ func (d *desk) tried(path string, fields ...string) string {
 	return jsonOf[map[string]string](d, path, fields...)["html"]
 }
 
-// TestTryOnThePast shows what a rule that nobody has saved would have done on what was recorded,
-// and that nothing comes of the trial.
+// TestTryOnThePast shows what an unsaved rule would have done on recorded events, and that the
+// trial has no effects.
 func TestTryOnThePast(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina Souza", "Oi")
@@ -98,8 +98,8 @@ func TestTryOnAStory(t *testing.T) {
 	}
 }
 
-// TestTrialsAreBounded shows that whatever plays a rule through waits for others who do, also where
-// it only looks like a page.
+// TestTrialsAreBounded shows that everything that runs a rule counts as a trial, also if it looks
+// like a page.
 func TestTrialsAreBounded(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina", "Hello")

@@ -29,7 +29,7 @@ const (
 	shownText    = 4000 // characters
 )
 
-// showValue shows a value; names gives the names of ids. What people may not see is hidden.
+// showValue shows a value; names gives the names of ids. It hides what the reader may not see.
 func showValue(v any, names func(id string) string, depth int) shown {
 	return showSecret(v, 0, names, depth)
 }

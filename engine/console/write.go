@@ -28,7 +28,7 @@ type writePage struct {
 	History                          string
 }
 
-// An unfinishedView is a text that somebody left.
+// An unfinishedView is a saved draft.
 type unfinishedView struct {
 	Who  string
 	At   time.Time
@@ -37,7 +37,7 @@ type unfinishedView struct {
 
 // A conflictView says that the file is another than it was.
 type conflictView struct {
-	Who  string // empty where it was changed by other means
+	Who  string // empty if it was changed by other means
 	At   time.Time
 	Diff []ruleeditor.DiffLine
 }
@@ -51,7 +51,7 @@ type beginPage struct {
 	Single     bool
 }
 
-// An unfinishedFile is a text that somebody left, of a file.
+// An unfinishedFile is a saved draft of a file.
 type unfinishedFile struct {
 	File string
 	unfinishedView
@@ -85,7 +85,7 @@ func (c *Console) write(q *request) error {
 	return c.showWrite(q, http.StatusOK, f, writePage{}, query.Has("unfinished"))
 }
 
-// openDraft reads a file, or what is unfinished of one that is not there yet.
+// openDraft reads a file, or the draft of one that does not exist yet.
 func (w *Workspace) openDraft(name string) (*draftFile, error) {
 	f, err := w.openFile(name)
 	if err == nil {
@@ -98,7 +98,7 @@ func (w *Workspace) openDraft(name string) (*draftFile, error) {
 	return &draftFile{space: w, file: name}, nil
 }
 
-// begin returns a file that is made of a template; the empty one has the least in it.
+// begin returns a new file from a template; the empty name is the smallest one.
 func (c *Console) begin(ctx context.Context, w *Workspace, name string) (*draftFile, error) {
 	f := &draftFile{space: w}
 	i := slices.IndexFunc(w.Editing.Templates, func(t Template) bool { return t.Name == name })
@@ -157,7 +157,7 @@ func (c *Console) beginWith(q *request, w *Workspace) error {
 	return q.show("begin", "rules", q.words().T("write.begin"), p)
 }
 
-// unfinished returns what somebody left of a file, or nil.
+// unfinished returns the saved draft of a file, or nil.
 func (c *Console) unfinished(w *Workspace, name string) (*unfinishedView, error) {
 	kept, err := w.Editing.Store.Kept(name)
 	if kept == nil || err != nil {
@@ -210,8 +210,7 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 	return q.showStyled(status, "write", "rules", title, p)
 }
 
-// showStyled shows a page whose script may add styles: those that carry a word that nobody can know
-// before.
+// showStyled shows a page whose script may add styles, with a random nonce.
 func (q *request) showStyled(status int, name, nav, title string, body any) error {
 	q.nonce = rand.Text()
 	h := q.w.Header()

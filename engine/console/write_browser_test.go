@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// fill puts a value into a field of the form, as somebody does who then leaves it.
+// fill sets a field of the form, and then leaves it.
 func (b *browser) fill(name, value string) {
 	b.t.Helper()
 	selector := fmt.Sprintf(`#form [name=%q]:not([type="hidden"])`, name)
@@ -245,9 +245,8 @@ func (b *browser) types(word, other string) {
 	b.written(other)
 }
 
-// TestWritingInABrowser shows that nothing on these pages is in the way of people who use a
-// keyboard, a screen reader, a dark screen or a phone, and that the policy refuses nothing of their
-// own.
+// TestWritingInABrowser shows that these pages work with a keyboard, a screen reader, a dark screen
+// or a phone, and that the policy refuses nothing of their own.
 func TestWritingInABrowser(t *testing.T) {
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute)

@@ -135,7 +135,7 @@ func (d *desk) reload() error {
 	return d.engine.SetRules("default", d.set)
 }
 
-// post sends a form that somebody writes rules with.
+// post sends a form of the rule editor.
 func (d *desk) post(path string, fields ...string) (int, string, http.Header) {
 	d.t.Helper()
 	form := url.Values{"workspace": {"default"}}
@@ -154,7 +154,7 @@ func textareaOf(page string) string {
 	return html.UnescapeString(text)
 }
 
-// tells tells a test's story, which must hold.
+// tells runs a test's story, which must pass.
 func (d *desk) tells(set *rules.Set, test *rules.Test) {
 	d.t.Helper()
 	r, err := ruletest.Run(d.t.Context(), ruletest.Options{Set: set}, test)

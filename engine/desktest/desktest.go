@@ -50,8 +50,8 @@ func (c *Clock) Set(t time.Time) {
 	c.now = t
 }
 
-// Start starts a sandbox until the test ends. Without options of its own it has the small company of
-// a seed, delivers to this machine, and raises events of cards.
+// Start starts a sandbox until the test ends. Without options of its own it has the small company
+// of a seed, delivers to this machine, and raises events of cards.
 func Start(t testing.TB, change ...func(*sandbox.Options)) (*sandbox.Sandbox, sandbox.Address) {
 	t.Helper()
 	o := sandbox.Options{Seed: 7, AllowLoopback: true, KanbanEvents: true}
@@ -73,8 +73,8 @@ func Compile(t testing.TB, text string) *rules.Set {
 	return set
 }
 
-// Workspace returns the workspace "default" with the builtin verbs, each of which may be wrapped. It
-// asks the engine, once there is one, which messages are its own.
+// Workspace returns the workspace "default" with the builtin verbs, each of which may be wrapped.
+// It asks the engine, once there is one, which messages are its own.
 func Workspace(o builtin.Options, e func() *engine.Engine, wrap ...func(actions.Action) actions.Action) engine.Workspace {
 	if o.Directory == nil {
 		o.Directory = service.NewDirectory(o.Client)

@@ -33,8 +33,7 @@ type world struct {
 	counts  map[string]int // by type and length of time
 }
 
-// A knowledge is what somebody has who evaluates a rule: everything, by asking, or only what was
-// recorded.
+// A knowledge is the facts for evaluating a rule: all, by calls, or only the recorded ones.
 type knowledge struct {
 	*world
 	recorded map[string]bool // questions; nil is that everything can be asked
@@ -63,8 +62,8 @@ type term struct {
 	facts []string // that it reads by name
 	eval  func(k *knowledge) (any, error)
 	parts []*term // in it
-	shown bool    // it is a name or a call, so that its value is told
-	asks  string  // the question that must have come up for its value to be told
+	shown bool    // it is a name or a call, so that its value is shown
+	asks  string  // the fact that must have been read for its value to be shown
 }
 
 func literal(v any) *term {
@@ -244,7 +243,7 @@ func (t *term) tell(k *knowledge, values map[string]any) {
 	}
 }
 
-// told is a value as a verdict tells it.
+// told is a value in the form of a verdict.
 func told(v any) any {
 	switch v := v.(type) {
 	case time.Duration:

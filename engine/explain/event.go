@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// Event tells what an event meant to every rule: first those that were asked, what came of it
-// before what did not, then the others.
+// Event explains an event for every rule: first the evaluated ones, those that fired before the
+// others, then the rest.
 func (x *Explainer) Event(ctx context.Context, e *journal.Event) (*Event, error) {
 	f := x.factsOf(ctx, e)
 	out := &Event{
@@ -70,13 +70,13 @@ func (x *Explainer) undecided(ctx context.Context, e *journal.Event) (string, er
 	}
 	for _, h := range holds {
 		if h.Rule == "" && (h.Workspace == "" || h.Workspace == e.Workspace) {
-			return x.t("explain.stopped", x.o.Stamp(h.Since), behind(": ", phrases.Told(x.o.Language, h.Reason, h.Why))), nil
+			return x.t("explain.stopped", x.o.Stamp(h.Since), prefixed(": ", phrases.Told(x.o.Language, h.Reason, h.Why))), nil
 		}
 	}
 	return x.t("explain.undecided"), nil
 }
 
-// others explains the rules that were not asked.
+// others explains the rules that were not evaluated.
 func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 	asked := func(id string) bool {
 		return slices.ContainsFunc(f.event.Verdicts, func(v journal.Verdict) bool { return v.Rule == id })
@@ -104,14 +104,14 @@ func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 		if len(b.Problems) > 0 {
 			r.Error = b.Problems[0].Message
 		}
-		r.Words = x.t("explain.not_loaded") + behind(": ", r.Error)
+		r.Words = x.t("explain.not_loaded") + prefixed(": ", r.Error)
 		list = append(list, r)
 	}
 	return append(list, elsewhere...)
 }
 
 // unasked explains a rule that has no verdict on an event. A candidate is one that would have been
-// asked.
+// evaluated.
 func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, candidate bool) Rule {
 	r := newRule(rule)
 	r.Basis = Would
@@ -121,7 +121,7 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	}
 	ruledOut := !candidate && f.err == nil && rule.Stage != rules.Draft
 	j := f.judge(ctx, rule, ruledOut)
-	r.take(j)
+	r.setJudgement(j)
 	why := ""
 	switch {
 	case x.o.Only != nil || !f.event.Decided:
@@ -165,8 +165,8 @@ func newRule(rule *rules.Rule) Rule {
 	}
 }
 
-// take takes over what a rule's conditions came to.
-func (r *Rule) take(j judgement) {
+// setJudgement copies the result of a rule's conditions.
+func (r *Rule) setJudgement(j judgement) {
 	r.Outcome = j.outcome
 	r.Clauses = append(r.Clauses, j.clauses...)
 	if j.decisive >= 0 {
@@ -175,7 +175,7 @@ func (r *Rule) take(j judgement) {
 	}
 }
 
-// valuesOf returns values in the form in which a verdict has them when it is read from a journal.
+// valuesOf returns values in the form of a verdict that is read from a journal.
 func valuesOf(list []rules.NamedValue) map[string]any {
 	values := make(map[string]any, len(list))
 	for _, n := range list {

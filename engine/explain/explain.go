@@ -1,8 +1,8 @@
-// Package explain tells why rules did or did not fire, from what the journal has recorded.
+// Package explain explains why rules did or did not fire, from the journal.
 //
-// What a rule was asked when an event was decided is recorded, and is told as it was. Of a rule
-// that was not asked it is told what it would have said, with what was recorded then. What was
-// never recorded is not guessed, and nothing is asked of the service.
+// The recorded verdict of a rule is shown as it was. For a rule that was not evaluated it computes
+// the verdict from the recorded facts. It does not guess unrecorded facts, and does not call the
+// service.
 package explain
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Journal is where it is recorded what happened.
+// A Journal is the part of a journal that explain reads.
 type Journal interface {
 	journal.Reader
 	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
-// A Desk reads what events carry. It must not ask the service.
+// A Desk reads what events carry. It must not call the service.
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 }
 
-// Options say what is explained with. Journal, Desk and Rules are required; every other zero value
+// Options configure an Explainer. Journal, Desk and Rules are required; every other zero value
 // works.
 type Options struct {
 	Journal Journal
@@ -37,7 +37,7 @@ type Options struct {
 	Only    []*rules.Rule  // to be explained instead, as if they had been there: they are in no set
 	Catalog *rules.Catalog // of the verbs, for rules as they were; without it they cannot be read
 
-	Language rules.Language            // of what is told in words; what was recorded by others stays as it is
+	Language rules.Language            // of the words; recorded texts stay as they are
 	Location *time.Location            // of the workspace; nil is UTC
 	Stamp    stampFunc                 // how times are written; nil is to the second
 	Standing func(*journal.Run) string // says where a run stands and why; nil is its reason
@@ -48,7 +48,7 @@ type stampFunc = func(time.Time) string
 // An Explainer explains the events and runs of one workspace. It is for one goroutine.
 type Explainer struct {
 	o        Options
-	versions map[string]*rules.Rule            // that have been read; nil where one cannot be
+	versions map[string]*rules.Rule            // compiled ones; nil if one cannot be compiled
 	runs     map[int64]map[string]*journal.Run // of events, by rule
 }
 
@@ -73,26 +73,26 @@ func (x *Explainer) t(code phrases.Code, args ...any) string {
 	return phrases.Say(x.o.Language, code, args...)
 }
 
-// A Basis says how it is known what a rule made of an event.
+// A Basis is how a rule's decision is known.
 type Basis string
 
 // The bases of an explanation.
 const (
-	Did   Basis = "did"   // it was asked, and its verdict is recorded
-	Would Basis = "would" // it was not asked; this is what it would have said, with what was recorded
+	Did   Basis = "did"   // its verdict is recorded
+	Would Basis = "would" // it was not evaluated; this is computed from the recorded facts
 )
 
 // Outcomes of rules that have no verdict, beside those of a verdict.
 const (
 	NotForIt journal.Outcome = "not_for_it" // something else starts the rule
-	Unknown  journal.Outcome = "unknown"    // what was recorded does not tell
+	Unknown  journal.Outcome = "unknown"    // the record does not show it
 	Broken   journal.Outcome = "broken"     // the rule cannot be compiled
 )
 
-// NotKnown is the result of a clause that what was recorded does not tell.
+// NotKnown is the result of a clause whose facts are not recorded.
 const NotKnown rules.ClauseResult = "not known"
 
-// An Event is an event with what it meant to each rule.
+// An Event is an event with the decision of each rule.
 type Event struct {
 	ID         string          `json:"id"`
 	Workspace  string          `json:"workspace"`
@@ -100,7 +100,7 @@ type Event struct {
 	Lane       string          `json:"lane"`
 	CreatedAt  time.Time       `json:"created_at"`
 	ReceivedAt time.Time       `json:"received_at"`
-	DecidedAt  *time.Time      `json:"decided_at"` // null where it is not decided, or not recorded
+	DecidedAt  *time.Time      `json:"decided_at"` // null if it is not decided, or not recorded
 	Decided    bool            `json:"decided"`
 	About      actions.Subject `json:"about"`
 	Contact    string          `json:"contact"` // the customer's name, where the event carries it
@@ -127,7 +127,7 @@ type Rule struct {
 	Changed bool            `json:"changed"` // the rule is another one today, or there is none
 }
 
-// A Clause is one condition of a rule, and what became of it.
+// A Clause is one condition of a rule, and its result.
 type Clause struct {
 	Clause string             `json:"clause"`
 	Result rules.ClauseResult `json:"result"`
@@ -137,7 +137,7 @@ type Clause struct {
 	Error  string             `json:"error"`
 }
 
-// A Run is what came of a rule that fired.
+// A Run is the run of a rule that fired.
 type Run struct {
 	ID         int64         `json:"id,string"`
 	Key        string        `json:"key"`
@@ -145,5 +145,5 @@ type Run struct {
 	Stage      rules.Stage   `json:"stage"`
 	StartedAt  time.Time     `json:"started_at"`
 	FinishedAt *time.Time    `json:"finished_at"`
-	Words      string        `json:"words"` // where it stands, or how it ended, and why
+	Words      string        `json:"words"` // its state, or how it ended, and why
 }

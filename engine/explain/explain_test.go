@@ -126,7 +126,7 @@ rules:
   - { id: broken, when: message.received, if: unheard_of, do: [log: a] }
 `
 
-// TestEveryOutcome tells an everyday story and holds every sentence of it.
+// TestEveryOutcome runs a typical story and checks every sentence of it.
 func TestEveryOutcome(t *testing.T) {
 	o := newOffice(t, everyday)
 	o.happens(0, "first", "message.received")
@@ -186,7 +186,7 @@ func TestEveryOutcome(t *testing.T) {
 	}
 }
 
-// TestNotAsked tells why rules were not asked, and what they would have said.
+// TestNotAsked explains why rules were not evaluated, and what they would have decided.
 func TestNotAsked(t *testing.T) {
 	o := newOffice(t, `
 rules:
@@ -246,7 +246,7 @@ rules:
 	}
 }
 
-// TestUndecided tells why nothing has happened yet.
+// TestUndecided explains why nothing has happened yet.
 func TestUndecided(t *testing.T) {
 	o := newOffice(t, `rules: [{ id: a, when: message.received, if: 'conversation.kind == "group"', do: [log: a] }]`)
 	if _, err := o.journal.Hold(t.Context(), journal.Hold{Kind: journal.HoldPerson, Reason: "the price list is wrong", Since: o.now}); err != nil {
@@ -262,7 +262,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestOwnAndLooped tells of events that Quando itself had a part in.
+// TestOwnAndLooped explains events caused by Quando itself.
 func TestOwnAndLooped(t *testing.T) {
 	o := newOffice(t, `
 rules:

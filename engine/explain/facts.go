@@ -15,8 +15,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A NotRecordedError says that something was not asked when an event was decided, so that nobody
-// knows it now.
+// A NotRecordedError is a fact that was not read when an event was decided, so it is unknown now.
 type NotRecordedError struct {
 	What     string
 	language rules.Language
@@ -27,24 +26,24 @@ func (e *NotRecordedError) Error() string {
 	return phrases.Say(e.language, "explain.never_asked", e.What)
 }
 
-// missing returns the error for something that was not asked.
+// missing returns that error.
 func (f *facts) missing(code phrases.Code, args ...any) error {
 	return &NotRecordedError{phrases.Say(f.language, code, args...), f.language}
 }
 
-// facts are what is known of an event: what it carries, and what was answered when it was decided.
+// facts are the known facts of an event: what it carries, and what was read when it was decided.
 type facts struct {
 	desk     Desk
 	language rules.Language
 	location *time.Location
 	event    *journal.Event
 	gathered []*journal.Event // all of them, where several were gathered
-	rule     string           // that decided on what it had gathered; empty is those that decided at once
+	rule     string           // that decided on gathered events; empty for those that decided at once
 	now      time.Time
 
 	carried map[string]any
 	about   actions.Subject
-	err     error // why it cannot be told what the event carries
+	err     error // why the event's data cannot be read
 }
 
 func (x *Explainer) factsOf(ctx context.Context, e *journal.Event) *facts {
@@ -56,7 +55,7 @@ func (x *Explainer) factsOf(ctx context.Context, e *journal.Event) *facts {
 	return f
 }
 
-// decidedAt returns when an event was decided, where that is recorded.
+// decidedAt returns when an event was decided, if recorded.
 func decidedAt(e *journal.Event) (time.Time, bool) {
 	v, _ := engine.AnswerTo(e.Answers, journal.AnswerNow)
 	at, ok := v.(time.Time)
@@ -73,7 +72,7 @@ func (f *facts) withGathered(rule string, events []*journal.Event) *facts {
 	return &own
 }
 
-// answer returns what was answered to a question: to the rule that decided on what it had gathered,
+// answer returns the recorded answer to a question: to the rule that decided on gathered events,
 // else to those that decided at once.
 func (f *facts) answer(question string) (any, bool) {
 	if f.rule != "" {
@@ -84,7 +83,7 @@ func (f *facts) answer(question string) (any, bool) {
 	return engine.AnswerTo(f.event.Answers, question)
 }
 
-// Now is when the event was decided; where that is not recorded, when it was received.
+// Now is when the event was decided or, if that is not recorded, received.
 func (f *facts) Now() time.Time { return f.now.In(f.location) }
 
 // Fact returns a fact by its name.
@@ -141,7 +140,7 @@ func (f *facts) conversationless() bool {
 	return asked && v == nil && f.about.Conversation == ""
 }
 
-// HumanActive returns what was answered.
+// HumanActive returns the recorded answer.
 func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
 	length := duration.Format(within)
 	v, ok := f.answer("human_active(" + length + ")")
@@ -152,7 +151,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 	return active, nil
 }
 
-// CustomerWaiting returns what was answered.
+// CustomerWaiting returns the recorded answer.
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	v, ok := f.answer("customer_waiting()")
 	if !ok && !f.conversationless() {
@@ -162,7 +161,7 @@ func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	return length, nil
 }
 
-// HasLabel returns what was answered, or what the recorded conversation tells.
+// HasLabel returns the recorded answer, or what the recorded conversation shows.
 func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if v, ok := f.answer("has_label(" + name + ")"); ok {
 		has, _ := v.(bool)
@@ -186,7 +185,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	return has, nil
 }
 
-// CountEvents returns what was counted.
+// CountEvents returns the recorded count.
 func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
 	length := duration.Format(within)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
@@ -197,12 +196,11 @@ func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration)
 	return n, nil
 }
 
-// idNames are the fields of what an event carries that name what another one has the id of. The
-// event carries only the ids: the names are found elsewhere, and where they are not found it is not
-// known what they were.
+// idNames are the name fields of an event's objects, by the id field beside them. The event carries
+// only ids: the names are looked up elsewhere, and are unknown if not found.
 var idNames = vocabulary.NamedFields()
 
-// nameless returns the error of a clause that looks at a name which is not known, or nil.
+// nameless returns the error of a clause that reads an unknown name, or nil.
 func (f *facts) nameless(x *rules.Expression) error {
 	for _, n := range idNames {
 		fact, _ := f.carried[n.Fact].(map[string]any)
@@ -218,17 +216,17 @@ func (f *facts) nameless(x *rules.Expression) error {
 	return nil
 }
 
-// A judgement is what a rule's conditions come to with what was recorded.
+// A judgement is the result of a rule's conditions on the recorded facts.
 type judgement struct {
 	outcome  journal.Outcome // Fired, False, Failed or Unknown
 	decisive int             // the clause that it hangs on; -1 is none
 	clauses  []Clause
-	missing  error // of the first clause that is not known
+	missing  error // of the first unknown clause
 }
 
-// judge evaluates the conditions in order. A clause of which nothing is known does not hide one
-// behind it that is false for sure. Ruled out is a rule that was left out because a clause cannot
-// be true: that one counts, also behind one that fails.
+// judge evaluates the conditions in order. An unknown clause does not hide a later one that is
+// certainly false. Ruled out is a rule that the index left out because a clause cannot be true:
+// that clause counts, even after one that fails.
 func (f *facts) judge(ctx context.Context, rule *rules.Rule, ruledOut bool) judgement {
 	j := judgement{outcome: journal.Fired, decisive: -1}
 	eval := rules.NewEvaluation(ctx, rule, f)

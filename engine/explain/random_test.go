@@ -254,9 +254,9 @@ func (m *madeUp) judge(k *knowledge) (x expectation) {
 	return x
 }
 
-// TestRandomRules makes up rules and events, lets the engine decide, and compares what is explained
-// with an evaluation of its own: which clause it hung on, with which values, and what became of
-// each of the others.
+// TestRandomRules generates rules and events, lets the engine decide, and compares the explanation
+// with an evaluation of its own: which clause decided, with which values, and the results of the
+// others.
 func TestRandomRules(t *testing.T) {
 	const size, events = 100, 2
 	r := rand.New(rand.NewPCG(*seed, 7))

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// runOf returns the run that came of a verdict, or nil.
+// runOf returns the run of a verdict, or nil.
 func (x *Explainer) runOf(ctx context.Context, e *journal.Event, v journal.Verdict) (*journal.Run, error) {
 	if v.Run == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func (x *Explainer) Standing(ctx context.Context, r *journal.Run) (string, error
 	}
 	ended := x.t("explain.ended", x.t("explain.state."+phrases.Code(r.State)), x.o.Stamp(r.FinishedAt))
 	if r.State != journal.Cancelled {
-		return ended + behind(": ", words), nil
+		return ended + prefixed(": ", words), nil
 	}
 	if typ, ok := strings.CutPrefix(r.Reason, cancelledBy); ok {
 		e, err := x.canceller(ctx, r, typ)
@@ -69,10 +69,10 @@ func (x *Explainer) Standing(ctx context.Context, r *journal.Run) (string, error
 		}
 		return x.t("explain.replaced", x.o.Stamp(r.FinishedAt), newer.ID, r.Rule), nil
 	}
-	return ended + behind(": ", words), nil
+	return ended + prefixed(": ", words), nil
 }
 
-// canceller returns the event that ended a run, or nil: the last of its type that had come by then.
+// canceller returns the event that ended a run, or nil: the last of its type before the end.
 func (x *Explainer) canceller(ctx context.Context, r *journal.Run, typ string) (*journal.Event, error) {
 	events, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: r.Workspace, Lane: r.Home, Type: typ})
 	if err != nil {
@@ -85,7 +85,7 @@ func (x *Explainer) canceller(ctx context.Context, r *journal.Run, typ string) (
 	return events[i], nil
 }
 
-// replacement returns the newer run that took the place of one, or nil.
+// replacement returns the newer run that replaced one, or nil.
 func (x *Explainer) replacement(ctx context.Context, r *journal.Run) (*journal.Run, error) {
 	if r.Reason != journal.Replaced.String() {
 		return nil, nil

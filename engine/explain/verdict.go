@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// asked explains a rule by its recorded verdict. What is evaluated only adds to it: the verdict is
+// asked explains a rule by its recorded verdict. The evaluation only adds details: the verdict is
 // what happened.
 func (x *Explainer) asked(ctx context.Context, f *facts, v journal.Verdict) (Rule, error) {
 	today := x.o.Rules.Rule(v.Rule)
@@ -50,7 +50,7 @@ func (x *Explainer) asked(ctx context.Context, f *facts, v journal.Verdict) (Rul
 	return r, err
 }
 
-// version returns the rule as it was when it gave a verdict, or nil where that is not recorded.
+// version returns the rule as of a verdict, or nil if that is not recorded.
 func (x *Explainer) version(ctx context.Context, v journal.Verdict, today *rules.Rule) (*rules.Rule, error) {
 	if today != nil && today.Version == v.Version {
 		return today, nil
@@ -70,8 +70,8 @@ func (x *Explainer) version(ctx context.Context, v journal.Verdict, today *rules
 	return rule, ctx.Err()
 }
 
-// settled returns what became of each clause as the verdict says it, with what an evaluation adds
-// where it agrees.
+// settled returns the result of each clause according to the verdict, with details of an evaluation
+// that agrees.
 func settled(v journal.Verdict, rule *rules.Rule, j judgement) []Clause {
 	end := slices.IndexFunc(rule.If, func(c *rules.Expression) bool { return c.Text == v.Clause })
 	switch {
@@ -84,7 +84,7 @@ func settled(v journal.Verdict, rule *rules.Rule, j judgement) []Clause {
 	case v.Outcome == journal.Fired || v.Outcome == journal.Limited || v.Outcome == journal.Skipped || v.Outcome == journal.Failed:
 		end = len(rule.If) // all were true
 	default:
-		return append([]Clause{}, j.clauses...) // none was asked
+		return append([]Clause{}, j.clauses...) // no clause was evaluated
 	}
 	clauses := make([]Clause, len(rule.If))
 	for i, x := range rule.If {
@@ -121,7 +121,7 @@ func (x *Explainer) gatheredFor(ctx context.Context, f *facts, rule *rules.Rule,
 		}
 		return f.withGathered(rule.ID, events), nil
 	}
-	// Nothing came of it: what was gathered are those before it that still say so.
+	// No run started: the gathered events are the earlier ones that still say so.
 	before, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: f.event.Workspace, Lane: f.event.Lane, Rule: rule.ID, Before: f.event.Seq})
 	if err != nil {
 		return nil, fmt.Errorf("look for what was gathered: %w", err)

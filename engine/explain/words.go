@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// verdictWords says in a sentence what a verdict means. The judgement is what the conditions come
-// to with what was recorded.
+// verdictWords describes a verdict in a sentence. The judgement is the result of the conditions on
+// the recorded facts.
 func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
 	at, reason := "", phrases.Told(x.o.Language, v.Error, v.Why)
 	if v.Outcome != journal.Fired {
@@ -46,14 +46,14 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 	case journal.Paused:
 		words = x.t("explain.paused", at)
 	}
-	words += behind(": ", reason)
+	words += prefixed(": ", reason)
 	if rule != nil {
 		words += x.t("explain.otherwise", x.wouldWords(j))
 	}
 	return words, nil
 }
 
-// firedWords says what came of a rule that fired.
+// firedWords describes the run of a rule that fired.
 func (x *Explainer) firedWords(r *Rule, v journal.Verdict) string {
 	if n, ok := v.Values["items"]; ok && r.Run == nil {
 		return x.t("explain.items", n)
@@ -78,7 +78,7 @@ func (x *Explainer) percent(share float64) string {
 	return strings.Replace(text, ".", x.t("explain.decimal_point"), 1) + "%"
 }
 
-// gatheredWords says what became of an event that waited with others.
+// gatheredWords describes an event that was gathered.
 func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v journal.Verdict) (string, error) {
 	e := f.event
 	runs, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Workspace: e.Workspace, Rule: v.Rule, Since: f.now})
@@ -103,7 +103,7 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v journal.Verdi
 	return x.t("explain.gathers"), nil
 }
 
-// usedBy names the runs that used up a rule's limit; empty where that cannot be told.
+// usedBy names the runs that used up a rule's limit, or "".
 func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (string, error) {
 	if rule == nil || rule.Limit == nil || rule.Limit.By != nil {
 		return "", nil
@@ -131,10 +131,10 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 	if len(used) > most {
 		used = append(used[:most], x.t("explain.more", len(used)-most))
 	}
-	return behind(x.t("explain.used_by"), strings.Join(used, ", ")), nil
+	return prefixed(x.t("explain.used_by"), strings.Join(used, ", ")), nil
 }
 
-// wouldWords says what a rule would have made of an event.
+// wouldWords describes what a rule would have decided.
 func (x *Explainer) wouldWords(j judgement) string {
 	switch j.outcome {
 	case journal.Fired:
@@ -152,7 +152,7 @@ func (x *Explainer) wouldWords(j judgement) string {
 	return x.t("explain.unjudged_asked", j.missing)
 }
 
-// clauseWords says why a clause was not true, with the values that the words do not tell.
+// clauseWords explains why a clause was not true, with the values that the words leave out.
 func (x *Explainer) clauseWords(c *Clause, clause string, values map[string]any) string {
 	if c == nil || c.Words == "" {
 		return x.t("explain.untrue", clause) + x.inBrackets(values, "")
@@ -160,7 +160,7 @@ func (x *Explainer) clauseWords(c *Clause, clause string, values map[string]any)
 	return c.Words + x.inBrackets(values, c.Words)
 }
 
-// inBrackets lists values, but for those that words tell already.
+// inBrackets lists values, but for those that the words have already.
 func (x *Explainer) inBrackets(values map[string]any, told string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -203,8 +203,8 @@ func clauseOf(list []Clause, text string) *Clause {
 	return nil
 }
 
-// behind returns a text with what stands before it; nothing where there is no text.
-func behind(before, text string) string {
+// prefixed joins two texts; it is empty if the second is.
+func prefixed(before, text string) string {
 	if text == "" {
 		return ""
 	}

@@ -15,17 +15,15 @@ import (
 // Reason is why runs about a forgotten person ended.
 const Reason = "the person was forgotten"
 
-// editSize is how many rows are changed in one transaction, so that an engine beside never waits
-// for long.
+// editSize is the number of rows per transaction, so that an engine on the same journal never waits
+// long.
 const editSize = 200
 
-// An editor says what becomes of a row: the same, another, or none. The columns are those of its
-// table.
+// An editor changes, keeps or deletes a row. The columns are those of its table.
 type editor func(f func(string) any, set func(string, any)) (keep bool, err error)
 
-// Erase takes everything away that is about the person, and from everything else what they are
-// found by. Ids and counts stay, so that what has come and was done is still known. It returns how
-// many rows are others than before.
+// Erase deletes everything about the person, and their terms from everything else. Ids and counts
+// stay, so that the history of events and effects remains. It returns how many rows changed.
 func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err error) {
 	if open := t.Open(); len(open) > 0 {
 		if err := t.keeper.Cancel(ctx, now, open, Reason); err != nil {
@@ -37,8 +35,8 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 	if err != nil {
 		return 0, fmt.Errorf("forget known: %w", err)
 	}
-	// What leads to a row goes after it, the person's own events last of all: who is stopped halfway
-	// and begins again finds the rest.
+	// A row that leads to others is erased after them, the person's own events last of all: an
+	// interrupted erasure finds the rest when it is repeated.
 	for _, part := range []struct {
 		table string
 		edit  editor
@@ -59,7 +57,7 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 	return changed, nil
 }
 
-// edit goes through a table and changes the rows of which an editor makes something else.
+// edit applies an editor to the rows of a table.
 func (t *Trail) edit(ctx context.Context, table *stored.Table, e editor) (changed int, err error) {
 	apply := func(row []any) ([]any, error) {
 		after := slices.Clone(row)
@@ -94,8 +92,8 @@ func (t *Trail) edit(ctx context.Context, table *stored.Table, e editor) (change
 	return changed, flush()
 }
 
-// event takes the content of an event away that is about the person. Its id stays, and it is
-// decided: nothing comes of it any more, and a duplicate is known.
+// event erases the content of an event about the person. Its id stays, and it is marked decided: no
+// rule runs on it, and duplicates are recognized.
 func (t *Trail) event(f func(string) any, set func(string, any)) (bool, error) {
 	if t.tellsOf(f) {
 		set("decided", true)
@@ -111,16 +109,16 @@ func (t *Trail) tellsOf(f func(string) any) bool {
 	return !t.elsewhere(f("workspace")) && (t.events[f("seq").(int64)] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}])
 }
 
-// mentioning takes what the person is found by out of an event that is about others.
+// mentioning removes the person's terms from an event about others.
 func (t *Trail) mentioning(f func(string) any, set func(string, any)) (bool, error) {
 	if t.elsewhere(f("workspace")) || t.tellsOf(f) {
 		return true, nil
 	}
-	others := f("type") != messageReceived // in which others may have written the same
+	others := f("type") != messageReceived // others may have written the same
 	return true, errors.Join(t.scrubbed(f, set, others, "data"), t.scrubbed(f, set, others, "verdicts"), t.scrubbed(f, set, others, "answers"))
 }
 
-// scrubbed takes what the person is found by out of a column of JSON.
+// scrubbed removes the person's terms from a column of JSON.
 func (t *Trail) scrubbed(f func(string) any, set func(string, any), texts bool, column string) error {
 	s, ok := f(column).(string)
 	if !ok {
@@ -133,7 +131,7 @@ func (t *Trail) scrubbed(f func(string) any, set func(string, any), texts bool, 
 	return err
 }
 
-// texted takes what the person is found by out of columns of texts.
+// texted removes the person's terms from text columns.
 func (t *Trail) texted(columns ...string) editor {
 	return func(f func(string) any, set func(string, any)) (bool, error) {
 		for _, name := range columns {
@@ -148,7 +146,7 @@ func (t *Trail) run(f func(string) any, set func(string, any)) (bool, error) {
 		return true, nil
 	}
 	if !t.runs[f("id").(int64)] {
-		if f("reason") != "" { // which the run's phrase tells too
+		if f("reason") != "" { // the run's phrase has the same
 			if err := t.scrubbed(f, set, true, "about"); err != nil {
 				return true, err
 			}
@@ -220,7 +218,7 @@ func (t *Trail) lane(f func(string) any, _ func(string, any)) (bool, error) {
 	return t.elsewhere(f("workspace")) || t.terms.scrub(lane, true) == lane, nil
 }
 
-// stopped takes away what stops a rule for the person alone.
+// stopped removes what stops a rule for the person alone.
 func (t *Trail) stopped(f func(string) any, set func(string, any)) (bool, error) {
 	if kept, err := t.lane(f, set); !kept || err != nil {
 		return kept, err
@@ -242,7 +240,7 @@ func (t *Trail) slot(f func(string) any, _ func(string, any)) (bool, error) {
 	return true, nil
 }
 
-// knowing takes away what a lane is known by that is the person's.
+// knowing removes the person's mentions from a lane.
 func (t *Trail) knowing(f func(string) any, set func(string, any)) (bool, error) {
 	left, less, err := t.leftKnown(f)
 	if err != nil || !less {
@@ -253,7 +251,7 @@ func (t *Trail) knowing(f func(string) any, set func(string, any)) (bool, error)
 	return len(left) > 0, err
 }
 
-// lessKnown returns the lanes that are to be known by less, and what they are still found by.
+// lessKnown returns the lanes that lose mentions, and what they keep.
 func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[journal.MentionKey]bool, error) {
 	dropped := map[int64]map[journal.MentionKey]bool{}
 	return dropped, stored.EachRow(ctx, t.keeper, knownTable, func(row []any) error {
@@ -266,7 +264,7 @@ func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[journal.MentionKey
 	})
 }
 
-// leftKnown returns what a lane is known by without what is the person's, and whether that is less.
+// leftKnown returns a lane's mentions without the person's, and whether that is less.
 func (t *Trail) leftKnown(f func(string) any) (left journal.Known, less bool, err error) {
 	if t.elsewhere(f("workspace")) {
 		return nil, false, nil

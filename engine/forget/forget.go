@@ -9,27 +9,26 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Options say how a person is forgotten. Every zero value works.
+// Options configure the erasure. Every zero value works.
 type Options struct {
-	// Ask asks the engine that uses the journal to cancel a run; nil is that nobody can be asked.
+	// Ask asks the engine that uses the journal to cancel a run; nil if there is none.
 	Ask func(ctx context.Context, run int64) error
 
-	// Wait is how long an engine may take for that: what it is in the middle of comes to its end
-	// first. Then runs are cancelled without it.
+	// Wait is how long an engine may take for that: it finishes its current step first. Then runs are
+	// cancelled without it.
 	Wait time.Duration
 
-	// Now tells the time; nil is this machine's.
+	// Now is the clock; nil is the real one.
 	Now func() time.Time
 
-	// Tell is told what is being done; nil is nobody.
+	// Tell is called with each stage; may be nil.
 	Tell func(what string)
 
-	// Found is called when it is known what there is of the person, before anything is changed; an
-	// error ends it there. Nil is nobody.
+	// Found is called after the search, before anything is changed; an error stops there. May be nil.
 	Found func(ctx context.Context, t *Trail) error
 }
 
-// A Result is what came of forgetting a person.
+// A Result is the result of an erasure.
 type Result struct {
 	*Trail    `json:"-"`
 	Cancelled int `json:"cancelled"` // runs that were not finished
@@ -37,12 +36,12 @@ type Result struct {
 }
 
 const (
-	looks    = 20                     // that are taken at most until nothing more comes of an engine's work that was under way
+	looks    = 20                     // passes at most until an engine's work in progress adds nothing more
 	lookEach = 250 * time.Millisecond // that lies between them
 )
 
-// Forget erases what a journal holds of a person. An engine may work on it meanwhile: what that has
-// in its hands and records later is erased too.
+// Forget erases what a journal holds of a person. An engine may use the journal meanwhile: what it
+// records later is erased too.
 func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -56,7 +55,7 @@ func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result,
 		return nil, err
 	}
 	r := &Result{Trail: t, Cancelled: len(t.open)}
-	if t.Empty() && p.Known == nil { // whom another journal knows may still be named in what is about others
+	if t.Empty() && p.Known == nil { // a person known from another journal may still be named in rows about others
 		return r, ErrUnknown
 	}
 	if o.Found != nil {
@@ -91,15 +90,15 @@ func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result,
 		if err := pause(ctx, lookEach); err != nil {
 			return nil, err
 		}
-		if err := t.again(ctx); err != nil {
+		if err := t.reread(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// askAll asks for all unfinished runs to be cancelled, and waits until they are. The newest come
-// first: those that wait for their turn behind others must not begin when these are cancelled.
+// askAll asks the engine to cancel all unfinished runs, and waits until they are. The newest come
+// first: queued ones must not begin when those before them are cancelled.
 func (t *Trail) askAll(ctx context.Context, o Options) error {
 	for _, run := range slices.Backward(t.Open()) {
 		if err := o.Ask(ctx, run); err != nil {
@@ -117,8 +116,8 @@ func (t *Trail) askAll(ctx context.Context, o Options) error {
 	return nil
 }
 
-// again reads what has come since the last look.
-func (t *Trail) again(ctx context.Context) error {
+// reread reads what was added since the last pass.
+func (t *Trail) reread(ctx context.Context) error {
 	before := t.id.size() + len(t.texts)
 	for _, read := range []func(context.Context) error{t.readEvents, t.readRuns, t.readSteps, t.readCaused, t.readKnown} {
 		if err := read(ctx); err != nil {

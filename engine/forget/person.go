@@ -10,25 +10,25 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A Person is whom to forget: by the id that the service has for the contact, by phone, or by both.
+// A Person is the person to forget: by the contact's id in the service, by phone, or by both.
 type Person struct {
 	Contact   string
 	Phone     string
 	Workspace string // empty is all
 
-	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes
-	// that were the person's alone.
+	// A person who was forgotten before is identified by less: by all known ids, and by the lanes that
+	// were theirs alone.
 	Contacts, Lanes []string
 
-	// Words are the names by which the service's data tells of people.
+	// Words are further field names for people in the service's data.
 	Words Words
 
-	// Known is what another journal has told of the person, such as the one that a backup was made of;
-	// nil is nothing.
+	// Known is what another journal has shown of the person, such as the one that a backup was made
+	// of; may be nil.
 	Known *Trail
 }
 
-// learned returns what a journal has told of a person, to look for them in another one.
+// learned returns the person with what a journal has shown, to search another one.
 func (p Person) learned() Person {
 	if p.Known == nil {
 		return p
@@ -38,11 +38,11 @@ func (p Person) learned() Person {
 	return p
 }
 
-// anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one
-// may be a number of something else.
+// anIDsLength is the length from which on an id identifies a contact wherever it occurs. A shorter
+// one may be the number of something else.
 const anIDsLength = 12
 
-// identity is what a person is known by. It grows while a journal is read.
+// identity is what identifies a person. It grows while a journal is read.
 type identity struct {
 	words    Words
 	contacts map[string]bool
@@ -68,8 +68,7 @@ func newIdentity(p Person) *identity {
 	return id
 }
 
-// phone takes a phone in, and reports whether it was not known. What has too few digits to tell a
-// person is passed over.
+// phone adds a phone. It ignores one with too few digits to identify a person.
 func (id *identity) phone(text string) {
 	if d := digits(text); len(d) >= phoneEnd {
 		id.phones[d], id.written[text] = true, true
@@ -78,8 +77,7 @@ func (id *identity) phone(text string) {
 
 func (id *identity) size() int { return len(id.contacts) + len(id.phones) + len(id.names) }
 
-// mayKnow reports, at little cost, whether a text may tell of the person: only then it is worth
-// reading.
+// mayKnow is a cheap test whether a text may be about the person.
 func (id *identity) mayKnow(text string) bool {
 	for contact := range id.contacts {
 		if strings.Contains(text, contact) {
@@ -94,8 +92,8 @@ func (id *identity) mayKnow(text string) bool {
 	return false
 }
 
-// owns reports whether an object of a name tells of the person: it is the other side, or says of
-// the other side what is the person's.
+// owns reports whether an object describes the person: it is the customer, or has a field of the
+// customer with the person's value.
 func (id *identity) owns(object map[string]any, name string, received bool) bool {
 	if (id.words.isPerson(name, received) || isConversation(name)) && id.contacts[word(object["id"])] {
 		return true
@@ -114,7 +112,7 @@ func (id *identity) hasPhone(text string) bool {
 }
 
 // tells reports whether a value is about the person: it names the contact, or has an object of the
-// other side with the person's id or phone. Received is that the other side sent it.
+// customer with the person's id or phone. Received means that the customer sent it.
 func (id *identity) tells(v any, under string, received bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -139,8 +137,8 @@ func (id *identity) tells(v any, under string, received bool) bool {
 	return false
 }
 
-// learn takes in what a value that is about the person tells of them. Where all of a lane is the
-// person's, whoever is told of is the person.
+// learn adds what a value about the person shows of them. If a whole lane is the person's, every
+// customer in it is the person.
 func (id *identity) learn(v any, under string, all, received bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -192,8 +190,8 @@ func decode(v any) any {
 	return out
 }
 
-// isIn reports whether a name is another's too: its words stand in the other. Who has less of a
-// name than it, as a colleague who is called by the first one, does not have it.
+// isIn reports whether a name is part of another's: its words occur in the other. A shorter name,
+// as a colleague's first name, does not count.
 func isIn(name, other string) bool {
 	return strings.Contains(" "+strings.Join(words(other), " ")+" ", " "+strings.Join(words(name), " ")+" ")
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Left is a row, or a file, in which something of the person still stands. It says where, never
-// what.
+// A Left is a row, or a file, that still holds something of the person. It says where, never what.
 type Left struct {
 	Table string `json:"table,omitempty"`
 	Key   string `json:"key,omitempty"`
@@ -28,27 +27,27 @@ func (l Left) String() string {
 	return fmt.Sprintf("%s %s", l.Table, l.Key)
 }
 
-// A Proof says what was looked through for the person, what for, and where something was found.
+// A Proof says where the search looked for the person, for what, and where it found something.
 type Proof struct {
 	Rows   int64  `json:"rows"`  // of all tables
 	Bytes  int64  `json:"bytes"` // of the journal's files
 	Phones int    `json:"phones"`
 	Names  int    `json:"names"`
 	Texts  int    `json:"texts"`
-	Shared int    `json:"shared_names"` // that others have too, and that therefore prove nothing
+	Shared int    `json:"shared_names"` // names that others have too, which prove nothing
 	Left   []Left `json:"left"`
 }
 
-// Prove looks for the person in every row of every table, and in the bytes of the journal's files,
-// whatever they belong to. Texts that are so short that anybody may write them are not looked for
-// outside of what is about the person.
+// Prove searches for the person in every row of every table, and in the bytes of the journal's
+// files. It does not search for very short texts outside of the person's own rows: others may write
+// the same.
 func (t *Trail) Prove(ctx context.Context) (*Proof, error) {
 	p := &Proof{Phones: len(t.terms.phones), Names: len(t.terms.plain), Texts: len(t.terms.texts), Shared: len(t.shared), Left: []Left{}}
 	wanted := t.terms.bytes()
 	for _, table := range stored.Tables {
 		err := stored.EachRow(ctx, t.keeper, table, func(row []any) error {
 			p.Rows++
-			if received(table, row) { // what others wrote word for word proves nothing
+			if received(table, row) { // the same text by others proves nothing
 				data := text(row[table.Index("data")])
 				wanted = slices.DeleteFunc(wanted, func(w []byte) bool { return t.terms.wrote(w) && strings.Contains(data, string(w)) })
 			}
@@ -78,7 +77,7 @@ func received(table *stored.Table, row []any) bool {
 	return table.Name == "events" && row[table.Index("type")] == messageReceived
 }
 
-// keyShown is how much of a key may be shown: texts in it may be the person's.
+// keyShown is how much of a key may be shown: it may contain texts of the person.
 func keyShown(t *stored.Table) int {
 	if t.Columns[0].Kind == stored.Number {
 		return t.Key
@@ -86,7 +85,7 @@ func keyShown(t *stored.Table) int {
 	return 0
 }
 
-// found reports whether something of the person stands in a row.
+// found reports whether a row holds something of the person.
 func (t *Trail) found(table *stored.Table, row []any) bool {
 	quoted := !received(table, row)
 	if i := slices.Index(stored.Names(table.Columns), "workspace"); i >= 0 && t.elsewhere(row[i]) {
@@ -107,8 +106,8 @@ func (t *Trail) found(table *stored.Table, row []any) bool {
 	return false
 }
 
-// Holds reports whether a journal, such as a backup, holds anything that is about a person, or that
-// they are found by as far as that is known.
+// Holds reports whether a journal, such as a backup, holds any row about a person, or any of their
+// known terms.
 func Holds(ctx context.Context, k stored.Keeper, p Person) (bool, error) {
 	t, err := Find(ctx, k, p)
 	if err != nil {
@@ -132,7 +131,7 @@ func Holds(ctx context.Context, k stored.Keeper, p Person) (bool, error) {
 	return false, nil
 }
 
-// about reports whether a row is one of the person's that has a content.
+// about reports whether a row is the person's and has content.
 func (t *Trail) about(table *stored.Table, row []any) bool {
 	f := fields(table, row)
 	switch table.Name {
@@ -144,8 +143,8 @@ func (t *Trail) about(table *stored.Table, row []any) bool {
 	return false
 }
 
-// Search looks for texts in the bytes of a file, and returns how many bytes that were. A file that
-// is gone holds nothing.
+// Search searches the bytes of a file for texts, and returns its size. A missing file holds
+// nothing.
 func Search(file string, wanted [][]byte) (n int64, found bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -173,9 +172,9 @@ func Search(file string, wanted [][]byte) (n int64, found bool, err error) {
 		if err != nil {
 			return n, found, err
 		}
-		held = copy(buffer, part[max(0, len(part)-longest+1):]) // what may have begun
+		held = copy(buffer, part[max(0, len(part)-longest+1):]) // a match may span the buffers
 	}
 }
 
-// Terms are the texts that the person is found by, as they would stand in a file.
+// Terms are the texts that identify the person, as encoded in a file.
 func (t *Trail) Terms() [][]byte { return t.terms.bytes() }

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Gone stands where something of a person stood.
+// Gone replaces what was the person's.
 const Gone = "[forgotten]"
 
 const (
-	phoneEnd  = 8  // of the last digits of a phone tell it: what stands before them is written in many ways
-	textLeast = 16 // characters that a text must have to be told from what anybody may write; with a digit in it, half of them
+	phoneEnd  = 8  // last digits that identify a phone: the prefix is written in many ways
+	textLeast = 16 // characters that make a text identifying; half of them if it has a digit
 )
 
-// terms are the texts that a person is found by, wherever they stand.
+// terms are the texts that identify a person.
 type terms struct {
 	phones  map[string]bool // their digits
 	names   []*regexp.Regexp
@@ -28,7 +28,7 @@ type terms struct {
 	words   *Words
 }
 
-// numbers are what may be phones: digits, with what people put between them.
+// numbers match what may be phones: digits with separators.
 var numbers = regexp.MustCompile(`\+?\(?\d(?:[\d ().\-]{6,}\d)`)
 
 func newTerms(phones, written, names, texts []string, sent map[string]bool, w *Words) *terms {
@@ -53,8 +53,8 @@ func long(text string) bool {
 	return n >= textLeast || n >= textLeast/2 && strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// scrub returns a text without what the person is found by. Texts that the person wrote are left
-// where others may have written the same.
+// scrub returns a text without the person's terms. It keeps texts of the person where others may
+// have written the same.
 func (t *terms) scrub(s string, texts bool) string {
 	if texts {
 		for _, text := range t.texts {
@@ -85,7 +85,7 @@ func (t *terms) isPhone(text string) bool {
 	return false
 }
 
-// replaceWords replaces a name where it stands as words of its own.
+// replaceWords replaces a name at word boundaries.
 func replaceWords(s string, name *regexp.Regexp) string {
 	found := name.FindAllStringIndex(s, -1)
 	for _, at := range slices.Backward(found) {
@@ -98,8 +98,8 @@ func replaceWords(s string, name *regexp.Regexp) string {
 	return s
 }
 
-// scrubJSON returns JSON without what the person is found by, in its texts and in the names of its
-// members. What has none of it stays as it is written.
+// scrubJSON returns JSON without the person's terms, in its texts and in the names of its members.
+// JSON without any stays as written.
 func (t *terms) scrubJSON(s string, texts bool) (string, error) {
 	v := decode(s)
 	if v == nil || !t.dirty(v, texts) {
@@ -154,13 +154,13 @@ func (t *terms) scrubValue(v any, texts bool) any {
 }
 
 // told reports whether a member of an object is the text of a message that a run about the person
-// sent, to whomever it was sent.
+// sent, to any recipient.
 func (t *terms) told(object map[string]any, member string) bool {
 	text, _ := object[member].(string)
 	return text != "" && slices.Contains(t.words.Said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])
 }
 
-// bytes are the terms as they would stand in a file: as they are, and as JSON writes them.
+// bytes are the terms as encoded in a file: plain, and as JSON.
 func (t *terms) bytes() [][]byte {
 	var list [][]byte
 	add := func(s string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A Trail is what a journal holds of a person: the rows that are about them, and what they are
-// found by.
+// A Trail is what a journal holds of a person: the rows about them, and the terms that identify
+// them.
 type Trail struct {
 	keeper    stored.Keeper
 	workspace string
@@ -27,7 +27,7 @@ type Trail struct {
 	runs   map[int64]bool
 	open   map[int64]bool  // runs that are not finished
 	sent   map[string]bool // ids of messages that runs about the person sent
-	known  map[int64]bool  // lanes that were known by the person's name
+	known  map[int64]bool  // lanes known by the person's name
 	texts  map[string]bool // that the person wrote
 
 	shared []string // names that others have too
@@ -36,17 +36,16 @@ type Trail struct {
 
 type laneKey struct{ workspace, lane string }
 
-// ErrUnknown says that a journal has nothing of a person.
+// ErrUnknown means that a journal has nothing of a person.
 var ErrUnknown = errors.New("the journal has nothing of this person")
 
 // messageReceived is the type of events that the other side causes.
 const messageReceived = vocabulary.MessageReceived
 
-// rounds is how often a journal is read to find all of a person: what is found in one reading may
-// lead to more in the next.
+// rounds bounds the passes over a journal: what one pass finds may identify more rows in the next.
 const rounds = 8
 
-// Find reads a journal for what it holds of a person.
+// Find searches a journal for a person.
 func Find(ctx context.Context, k stored.Keeper, p Person) (*Trail, error) {
 	p = p.learned()
 	if p.Contact == "" && len(p.Contacts)+len(p.Lanes) == 0 && len(digits(p.Phone)) < phoneEnd {
@@ -81,7 +80,7 @@ func (t *Trail) size() int {
 	return t.id.size() + len(t.lanes) + len(t.groups) + len(t.events) + len(t.runs) + len(t.sent) + len(t.known)
 }
 
-// Empty reports whether the journal has nothing that is about the person.
+// Empty reports whether the journal has nothing about the person.
 func (t *Trail) Empty() bool { return len(t.events)+len(t.runs)+len(t.known) == 0 }
 
 // Contacts are the ids that the service has for the person.
@@ -100,7 +99,7 @@ func (t *Trail) Lanes() []string {
 // Open are the runs about the person that are not finished.
 func (t *Trail) Open() []int64 { return slices.Sorted(maps.Keys(t.open)) }
 
-// Size is how much there is of what.
+// Size counts what was found.
 func (t *Trail) Size() (events, runs, texts int) { return len(t.events), len(t.runs), len(t.texts) }
 
 // elsewhere reports whether something is another workspace's.
@@ -161,7 +160,7 @@ func (t *Trail) readEvents(ctx context.Context) error {
 	})
 }
 
-// isGroup reports whether an event shows that its conversation is one of several people.
+// isGroup reports whether an event's conversation is a group.
 func isGroup(v any) bool {
 	m, _ := v.(map[string]any)
 	for name, below := range m {
@@ -173,7 +172,7 @@ func isGroup(v any) bool {
 	return false
 }
 
-// write takes in what the person wrote.
+// write adds what the person wrote.
 func (t *Trail) write(v any, under string) {
 	switch v := v.(type) {
 	case string:
@@ -217,7 +216,7 @@ func (t *Trail) readSteps(ctx context.Context) error {
 	return stored.EachRow(ctx, t.keeper, stepsTable, func(row []any) error {
 		f := fields(stepsTable, row)
 		run, record := f("run").(int64), text(f("record"))
-		if t.workspace != "" || t.runs[run] || !t.id.mayKnow(record) { // of a workspace that is asked for, the runs themselves tell
+		if t.workspace != "" || t.runs[run] || !t.id.mayKnow(record) { // with a workspace given, the runs themselves are enough
 			return nil
 		}
 		content, _ := decode(record).(map[string]any)
@@ -274,8 +273,8 @@ func knownOf(v any) (journal.Known, error) {
 	return k, err
 }
 
-// settleTerms finds out what is the person's alone of what they are found by: a name that others
-// have too is taken from what is about the person, and from nothing else.
+// settleTerms separates the terms that are the person's alone: a name that others have too is
+// removed only from the person's own rows.
 func (t *Trail) settleTerms(ctx context.Context) error {
 	others := map[string]bool{}
 	own := func(name string) bool { return !others[name] }
@@ -316,7 +315,7 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The names that the service knows are those of the team, of sectors and of labels.
+	// The service's names are those of the team, of sectors and of labels.
 	err = stored.EachRow(ctx, t.keeper, stored.Named("cursors"), func(row []any) error {
 		eachText(decode(row[1]), func(s string) { look(s) })
 		return nil
@@ -334,7 +333,7 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 	return err
 }
 
-// mayName reports, at little cost, whether a text may hold one of the names.
+// mayName is a cheap test whether a text may contain one of the names.
 func (t *Trail) mayName(s string) bool {
 	for name := range t.id.names {
 		if first, _, _ := strings.Cut(name, " "); strings.Contains(strings.ToLower(s), strings.ToLower(first)) {

@@ -9,9 +9,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// Check reports what rules read of event.data that no recorded event of their types ever had, and
-// what they compare with something that it never was. A rule of whose types no event was recorded
-// is not looked at: nothing is known.
+// Check reports paths of event.data that rules read and no recorded event of their types has, and
+// comparisons with kinds that never occurred. It skips a rule without recorded events of its types.
 func Check(set *rules.Set, shapes Shapes) rules.Problems {
 	var problems rules.Problems
 	for _, u := range set.DataUses() {
@@ -39,8 +38,8 @@ func Check(set *rules.Set, shapes Shapes) rules.Problems {
 	return problems
 }
 
-// missing returns the first name of a path that was never there, in any of the types; all of them
-// were where it is behind the last.
+// missing returns the index of the first name of a path that was never present, in any of the
+// types; past the last if all were.
 func missing(shapes Shapes, types, names []string) int {
 	most := 0
 	for _, typ := range types {
@@ -49,8 +48,8 @@ func missing(shapes Shapes, types, names []string) int {
 	return most
 }
 
-// reach returns how many names of a path were ever there. What stands below a list, or below
-// something that was only ever empty, is not known.
+// reach returns how many names of a path were ever present. What is below a list, or below
+// something always empty, is unknown.
 func (s *Shape) reach(names []string) int {
 	for i := range names {
 		p, ok := s.has(strings.Join(names[:i+1], "."))
@@ -64,7 +63,7 @@ func (s *Shape) reach(names []string) int {
 	return len(names)
 }
 
-// only reports whether nothing else than these kinds was seen.
+// only reports whether no other kinds were seen.
 func (p *path) only(kinds ...string) bool {
 	for name := range p.kinds {
 		if !slices.Contains(kinds, name) {
@@ -74,8 +73,8 @@ func (p *path) only(kinds ...string) bool {
 	return true
 }
 
-// hint names what may have been meant by a path whose i-th name was never there: a name like it in
-// its place, or the same name in another.
+// hint suggests a path for one whose i-th name was never present: a similar name there, or the same
+// name elsewhere.
 func hint(shapes Shapes, types, names []string, i int) string {
 	var meant []string
 	for _, typ := range types {
@@ -101,7 +100,8 @@ func hint(shapes Shapes, types, names []string, i int) string {
 	return ""
 }
 
-// otherwise says what a path always was, where that can never equal what it is compared with.
+// otherwise describes the kind that a path always had, if that can never equal what it is compared
+// with.
 func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) string {
 	if compared == nil {
 		return ""

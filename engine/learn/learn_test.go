@@ -17,7 +17,7 @@ type m = map[string]any
 
 func received(data m) rules.Event { return rules.Event{Type: "message.received", Data: data} }
 
-// TestPaths tells what there is, how often and of which kind, and nothing of what customers wrote.
+// TestPaths shows the paths, their counts and kinds, and no values of customers.
 func TestPaths(t *testing.T) {
 	shapes := make(learn.Shapes)
 	for _, data := range []m{
@@ -45,7 +45,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPathsAreBounded takes events whose names are made up by whoever sends them.
+// TestPathsAreBounded takes events with random names.
 func TestPathsAreBounded(t *testing.T) {
 	shapes := make(learn.Shapes)
 	for i := range 5000 {

@@ -19,12 +19,11 @@ type Finding struct {
 	Of     int    `json:"of"`
 }
 
-// A Proposal is a path to be added to a field of the profile, because nothing was found where the
-// profile looks.
+// A Proposal is a path to add to a field of the profile, because none of its paths matched.
 type Proposal struct {
 	Field string   `json:"field"` // event.conversation_id
 	Type  string   `json:"type"`  // of the events that it was seen in
-	Path  string   `json:"path"`  // that looks like it
+	Path  string   `json:"path"`  // the likely path
 	Paths []string `json:"paths"` // the field's candidates with this one in front
 }
 
@@ -52,7 +51,7 @@ func expects(typ string) []service.Kind {
 type Reading struct {
 	profile *service.Profile
 	shapes  Shapes
-	ids     map[string]map[service.Kind]int            // by type: events whose object is known by its id
+	ids     map[string]map[service.Kind]int            // by type: events whose object has an id
 	paths   map[string]map[service.Kind]map[string]int // by type: where the id was found
 }
 
@@ -127,8 +126,8 @@ func (r *Reading) Types() []string {
 	return types
 }
 
-// Proposals names, for all that was never found in a type's events, what looks like it. A contact
-// may well be missing; nothing is proposed for what has no likeness.
+// Proposals suggests a path for each field that was never found in a type's events. A contact may
+// well be missing; there is no proposal without a similar path.
 func (r *Reading) Proposals() []Proposal {
 	var list []Proposal
 	for _, f := range r.Findings() {
@@ -166,8 +165,7 @@ var synonyms = map[string][]string{
 	"card":         {"card", "deal", "task", "kanban", "opportunity"},
 }
 
-// like returns the path in the events of a type that looks most like the id of something; empty
-// where none does.
+// like returns the path in the events of a type that is most similar to an id field, or "".
 func (r *Reading) like(f Finding) string {
 	words := synonyms[strings.TrimSuffix(f.Field, "_id")]
 	best, bestScore := "", 0
@@ -193,8 +191,8 @@ func identifies(p *path) bool {
 	return text == nil || text.shortest > 0 && text.longest <= 64
 }
 
-// likeness says how much a path looks like the id of one of these words: it must say id, or be only
-// the word, and the word right before it counts most.
+// likeness scores a path as the id of one of these words: it must contain id, or be only the word,
+// and the word right before it counts most.
 func likeness(path, words []string) int {
 	last := path[len(path)-1]
 	isID := slices.Contains([]string{"id", "uuid", "key", "guid", "ref"}, last)
@@ -217,7 +215,7 @@ func likeness(path, words []string) int {
 	return 0
 }
 
-// wordsOf takes a path apart into its words: chat.externalId is chat, external, id.
+// wordsOf splits a path into words: chat.externalId is chat, external, id.
 func wordsOf(path string) []string {
 	var words []string
 	var word strings.Builder

@@ -1,6 +1,6 @@
-// Package learn finds out what the data of recorded events looks like: which paths there are, of
-// which kinds, how often, and whether the service's profile finds in them what it looks for. It
-// tells kinds of values and never the values: customers wrote them.
+// Package learn describes the data of recorded events: which paths there are, of which kinds, how
+// often, and whether the service's profile finds its fields in them. It shows kinds of values and
+// never the values: customers wrote them.
 package learn
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// Shapes are what the data of events looks like, by type.
+// Shapes describe the data of events, by type.
 type Shapes map[string]*Shape
 
-// A Shape is what the data of the events of one type looks like.
+// A Shape describes the data of the events of one type.
 type Shape struct {
 	Events int
 	paths  map[string]*path
@@ -175,7 +175,7 @@ func (s *Shape) Paths() []Path {
 	return list
 }
 
-// words says what a kind of values is, with the lengths that were seen.
+// words describes a kind of values, with the observed lengths.
 func (k *kind) words(name string) string {
 	unit := map[string]string{Text: "char", List: "item"}[name]
 	switch {

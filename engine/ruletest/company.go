@@ -14,7 +14,7 @@ type company struct {
 	lists map[string][]map[string]any // by part of the state
 }
 
-// readCompany takes a look at the service.
+// readCompany reads the service's state.
 func readCompany(s *sandbox.Sandbox) *company {
 	c := &company{names: map[string]string{}, lists: map[string][]map[string]any{}}
 	var parts map[string]json.RawMessage
@@ -65,7 +65,7 @@ func (c *company) named(ids any) []any {
 	return out
 }
 
-// last returns the newest object of a part whose field has a value; nil is none.
+// last returns the newest object of a part whose field has a value, or nil.
 func (c *company) last(part, field string, value any) map[string]any {
 	for i := len(c.lists[part]) - 1; i >= 0; i-- {
 		if item := c.lists[part][i]; value != nil && item[field] == value {

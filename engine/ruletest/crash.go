@@ -20,8 +20,7 @@ var (
 	errRestless = errors.New("the rules do not come to rest")
 )
 
-// restless is how often work may be looked for, and how many calls may be made, while time stands
-// still.
+// restless bounds the claims and the calls while the clock stands still.
 const restless = 2000
 
 // A life is one run of the engine's process, from its start until it is stopped in the middle of
@@ -30,13 +29,13 @@ type life struct {
 	mu     sync.Mutex
 	dead   bool
 	end    context.CancelFunc
-	points *points
+	points *crashPoints
 	claims int // at this moment
 	calls  int // at this moment
 }
 
-// points counts, in a burst of activity, where the engine could be stopped.
-type points struct {
+// crashPoints counts, in a burst of activity, where the engine could be stopped.
+type crashPoints struct {
 	at      int // the one where it is; 0 is none
 	n       int
 	line    int      // of the step
@@ -71,7 +70,7 @@ func (l *life) over() bool {
 type mortalJournal struct {
 	journal.Journal
 	life    *life
-	telling *telling
+	telling *storyRun
 }
 
 func (j mortalJournal) around(what string, write func() error) error {
@@ -120,7 +119,7 @@ func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error 
 	return j.around("SetCursor", func() error { return j.Journal.SetCursor(ctx, name, value) })
 }
 
-// Claim also bounds how often an engine may look for work while time stands still.
+// Claim also bounds how often an engine may claim while the clock stands still.
 func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	j.life.mu.Lock()
 	j.life.claims++
@@ -157,14 +156,14 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 	return receipt, err
 }
 
-// rested begins to count anew how often work is looked for: time has moved.
+// rested resets that count: the clock has moved.
 func (l *life) rested() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.claims, l.calls = 0, 0
 }
 
-// calling counts a call. An engine that makes one after another for ever is stopped.
+// calling counts a call. It stops an engine that calls endlessly.
 func (l *life) calling() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +175,7 @@ func (l *life) calling() error {
 	return errRestless
 }
 
-// restless reports whether the engine had to be stopped for doing the same again and again.
+// restless reports whether the engine was stopped for an endless loop.
 func (l *life) restless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

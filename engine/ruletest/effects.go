@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An Effect is what the rules did to the service or asked of another system, as the verb that does
-// it, with names where the service has ids.
+// An Effect is an effect of the rules on the service, or a call to another system, as the verb that
+// causes it, with names instead of ids.
 type Effect struct {
 	Verb string         `json:"verb"`
 	On   string         `json:"on,omitempty"` // the conversation, contact or card, or the other system
@@ -24,16 +24,16 @@ type Effect struct {
 	from    any // the stage that a card left
 }
 
-// A labelChange is what became of the labels of a conversation or a contact.
+// A labelChange is the change of the labels of a conversation or a contact.
 type labelChange struct{ added, removed, after []any }
 
-// effects returns what was done since it was looked at last, in order.
-func (t *telling) effects() []Effect {
+// effects returns the effects since the last call, in order.
+func (t *storyRun) effects() []Effect {
 	all := t.service.Effects()
 	var out []Effect
 	var c *company
 	for ; t.seen < len(all); t.seen++ {
-		out = append(out, t.outside.take(t.seen)...)
+		out = append(out, t.outside.takeCalls(t.seen)...)
 		if c == nil {
 			c = readCompany(t.service)
 		}
@@ -43,7 +43,7 @@ func (t *telling) effects() []Effect {
 			out = append(out, effect)
 		}
 	}
-	out = append(out, t.outside.take(t.seen)...)
+	out = append(out, t.outside.takeCalls(t.seen)...)
 	for i := range out {
 		out[i].At = out[i].At.In(t.options.Location)
 	}
@@ -111,7 +111,7 @@ func (c *company) args(verb string, request map[string]any) map[string]any {
 	return args
 }
 
-// to tells where a message went.
+// to returns the recipient of a message.
 func (c *company) to(conversation any) map[string]any {
 	there := c.last("conversations", "id", conversation)
 	return map[string]any{
@@ -119,7 +119,7 @@ func (c *company) to(conversation any) map[string]any {
 	}
 }
 
-// compare tells what became of labels, by their names.
+// compare returns the change of labels, by their names.
 func (c *company) compare(before, after any) labelChange {
 	was, is := c.named(before), c.named(after)
 	without := func(list, other []any) []any {
@@ -145,7 +145,7 @@ func (e Effect) patch(args map[string]any) Effect {
 	return e
 }
 
-// putLabels tells of labels beside other arguments.
+// putLabels adds labels to the other arguments.
 func (e *Effect) putLabels() {
 	if len(e.labels.added) > 0 {
 		e.Args["add_labels"] = e.labels.added

@@ -11,7 +11,7 @@ type plan struct {
 
 	crash   int           // the engine is stopped at this point of every burst of activity; 0 is never
 	service serviceFault  // what the service answers
-	deliver deliveryFault // what becomes of deliveries
+	deliver deliveryFault // what happens to deliveries
 }
 
 // plans goes through the tellings of a story: without a fault, then under each that it names.
@@ -43,7 +43,7 @@ func (s *story) plans() iter.Seq[plan] {
 	}
 }
 
-// plansOf lists the tellings of a fault that is not a crash.
+// plansOf lists the plans of a fault that is not a crash.
 func plansOf(fault string) []plan {
 	switch fault {
 	case "deliver twice":

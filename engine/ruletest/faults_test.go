@@ -15,8 +15,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// desk is a rule set whose every weakness shows in what it does: one rule sends and hands over, the
-// other would hear of it if it took the engine's doing for somebody else's.
+// desk is a rule set whose every weakness shows in its effects: one rule sends and transfers, the
+// other would react to that if it took the engine's effects for those of others.
 const desk = `
 rules:
   - id: escalate
@@ -104,7 +104,7 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 		"counts a wait from when it heard": {strings.Replace(desk, `"18:15"`, `"18:06"`, 1), "{ deliver: late }", "deliver late",
 			kept(func(j journal.Journal) journal.Journal { return late{j} })},
 		"does not look for what came before": {answered, "{ deliver: reordered }", "deliver reordered",
-			kept(func(j journal.Journal) journal.Journal { return hindsight{j} })},
+			kept(func(j journal.Journal) journal.Journal { return noHistoryJournal{j} })},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []str
 	return j.Journal.Claim(ctx, now, most, except)
 }
 
-// careless records an intent only with what came of it.
+// careless records an intent only together with its result.
 type careless struct {
 	journal.Journal
 	kept []*journal.Change
@@ -172,7 +172,7 @@ func (j *careless) Save(ctx context.Context, lane *journal.Lane, c *journal.Chan
 	return j.Journal.Save(ctx, lane, c)
 }
 
-// blind repeats every call without a look at what became of it.
+// blind repeats every call without checking its result.
 type blind struct{ actions.Action }
 
 func (blind) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
@@ -228,14 +228,14 @@ func (j late) Accept(ctx context.Context, events []rules.Event) ([]bool, error) 
 	return j.Journal.Accept(ctx, events)
 }
 
-// hindsight has no memory of what happened.
-type hindsight struct{ journal.Journal }
+// noHistoryJournal has no memory of what happened.
+type noHistoryJournal struct{ journal.Journal }
 
-func (hindsight) Happened(context.Context, string, string, []string, time.Time, int) ([]*journal.Event, error) {
+func (noHistoryJournal) Happened(context.Context, string, string, []string, time.Time, int) ([]*journal.Event, error) {
 	return nil, nil
 }
 
-// TestRestless has an engine that finds the same lane due again and again.
+// TestRestless has an engine that claims the same lane endlessly.
 func TestRestless(t *testing.T) {
 	r := tell(t, fmt.Sprintf(desk, "all"), func(o *Options) {
 		o.journal = func(j journal.Journal) journal.Journal { return restlessJournal{j} }
@@ -250,7 +250,7 @@ func (j restlessJournal) Save(ctx context.Context, lane *journal.Lane, c *journa
 	return j.Journal.Save(ctx, lane, c)
 }
 
-// TestRestlessCalls has an engine that is told again and again to make a call anew.
+// TestRestlessCalls has an engine that repeats a call endlessly.
 func TestRestlessCalls(t *testing.T) {
 	r := tell(t, fmt.Sprintf(desk, "all"), func(o *Options) {
 		o.action = func(a actions.Action) actions.Action { return staleAction{a} }
@@ -289,8 +289,8 @@ tests:
     faults: { service: [FAULTS] }
 `
 
-// TestFaultsEnd tells stories in which one step makes many calls: a fault strikes them once, and
-// the step comes to its end well within the ten minutes that a story leaves for it.
+// TestFaultsEnd runs stories in which one step makes many calls: a fault strikes them once, and the
+// step ends well within the ten minutes that a story leaves for it.
 func TestFaultsEnd(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"open_conversation": {`open_conversation: { channel: Main, phone: "+5511900001111" }`, `[open_conversation]`},

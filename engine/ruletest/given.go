@@ -74,7 +74,7 @@ func object(item any) map[string]any {
 	return fields
 }
 
-// put adds an object, or changes the one of the company that has its name.
+// put adds an object, or changes the existing one of that name.
 func (d document) put(part string, item map[string]any) {
 	if part == "contacts" || part == "conversations" || part == "attendances" || part == "cards" {
 		d[part] = append(d[part], item)
@@ -100,7 +100,7 @@ func (d document) find(part string, name any) map[string]any {
 	return d[part][i]
 }
 
-// name adds what the rules name and nobody has listed.
+// name adds objects that the rules name and the state lacks.
 func (d document) name(s *story) {
 	parts := map[string]string{"label": "labels", "sector": "sectors", "person": "people", "channel": "channels", "board": "boards"}
 	boards := map[string]bool{}
@@ -116,7 +116,7 @@ func (d document) name(s *story) {
 		if use.Kind != "stage" || isID(use.Name) {
 			continue
 		}
-		// A stage whose board is not told may be that of any board that the rules name.
+		// A stage without a board may be on any board that the rules name.
 		on := []string{use.Board}
 		if use.Board == "" {
 			if d.hasStage(use.Name) {

@@ -12,9 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// expect compares everything that was done since the last expectation with what should have been,
-// in order.
-func (t *telling) expect(s rules.TestStep) error {
+// expect compares the effects since the last expectation with the expected ones, in order.
+func (t *storyRun) expect(s rules.TestStep) error {
 	actual := t.effects()
 	if at, message := t.difference(s.Expected, actual); message != "" {
 		return &failure{line: s.Line, message: message, expected: s.Expected, actual: actual, differs: at}
@@ -24,7 +23,7 @@ func (t *telling) expect(s rules.TestStep) error {
 
 // difference says where effects first differ from those expected, and how; an empty text is
 // nowhere.
-func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) (int, string) {
+func (t *storyRun) difference(expected []rules.ExpectedEffect, actual []Effect) (int, string) {
 	for i, want := range expected {
 		if i >= len(actual) {
 			return i, fmt.Sprintf("%s did not happen", sketch(want))
@@ -43,7 +42,7 @@ func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) (
 }
 
 // mismatch says how an effect differs from an expected one; empty is not at all.
-func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
+func (t *storyRun) mismatch(want rules.ExpectedEffect, got *Effect) string {
 	if strings.HasSuffix(want.Verb, "_labels") && strings.HasSuffix(got.Verb, "_labels") {
 		return mismatchedLabels(want, got)
 	}
@@ -83,7 +82,7 @@ func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
 
 // wentTo reports whether a message went where it should: to a conversation or a contact, or to one
 // that a mapping describes.
-func (t *telling) wentTo(want any, to map[string]any) bool {
+func (t *storyRun) wentTo(want any, to map[string]any) bool {
 	described, ok := want.(map[string]any)
 	if !ok {
 		return t.same("", want, to["conversation"]) || t.same("", want, to["contact"])
@@ -96,8 +95,8 @@ func (t *telling) wentTo(want any, to map[string]any) bool {
 	return true
 }
 
-// mismatchedLabels compares changes of labels. A label that was there already need not have been
-// added, and one that was not there need not have been taken off.
+// mismatchedLabels compares changes of labels. A label that was set already need not be added, and
+// one that was not set need not be removed.
 func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
 	labels, ok := want.Args["labels"].([]any)
 	if label := want.Args["labels"]; !ok && label != nil {
@@ -124,7 +123,7 @@ func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
 }
 
 // matches reports whether an argument is as expected.
-func (t *telling) matches(name string, want, is any) bool {
+func (t *storyRun) matches(name string, want, is any) bool {
 	list, several := is.([]any)
 	switch want := want.(type) {
 	case map[string]any:
@@ -156,7 +155,7 @@ func matchesPattern(want map[string]any, is string) bool {
 
 // same compares plain values: names without regard to capitals, phones by their digits, days and
 // times as such.
-func (t *telling) same(name string, want, is any) bool {
+func (t *storyRun) same(name string, want, is any) bool {
 	a, b := text(want), text(is)
 	switch name {
 	case "phone":
@@ -178,7 +177,7 @@ func (t *telling) same(name string, want, is any) bool {
 }
 
 // day returns the day of a time, and everything else as it is.
-func (t *telling) day(s string) string {
+func (t *storyRun) day(s string) string {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
 		return at.In(t.options.Location).Format(time.DateOnly)
 	}

@@ -20,15 +20,15 @@ type network struct {
 	base    string
 
 	mu    sync.Mutex
-	begun bool // the story; before it nothing goes wrong
+	begun bool // the story has begun; no faults before that
 
 	// Of calls to the service, in to_service.go.
-	known  map[string]bool  // calls of this burst that have been answered falsely
-	struck bool             // a call has been answered falsely at this moment
-	slow   []slowCall       // that have not come to their effect
-	spent  map[string]*kept // the refusals of calls, by their key
-	until  time.Time        // nobody may call before
-	rude   string           // the first call that came before all the same
+	known  map[string]bool            // calls of this burst that have failed
+	struck bool                       // a call has been answered falsely at this moment
+	slow   []slowCall                 // not carried out yet
+	spent  map[string]*recordedAnswer // the refusals of calls, by their key
+	until  time.Time                  // end of the pause
+	rude   string                     // the first call during it
 
 	// Of deliveries to the engine, in to_engine.go.
 	order   map[string]int // by their id: which they were in the order of their coming
@@ -36,7 +36,7 @@ type network struct {
 	held    []heldDelivery
 	hook    http.Handler  // the engine's receiver
 	slowBy  time.Duration // how long deliveries take, as a step says
-	late    []latecomer
+	late    []lateDelivery
 }
 
 // open listens on this machine: the service under /v1, the engine's receiver under /hook.
@@ -48,7 +48,7 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 	}
 	n := &network{
 		plan: p, service: service, hook: hook, base: "http://" + listener.Addr().String(),
-		known: map[string]bool{}, spent: map[string]*kept{}, refused: map[string]int{}, order: map[string]int{},
+		known: map[string]bool{}, spent: map[string]*recordedAnswer{}, refused: map[string]int{}, order: map[string]int{},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", http.StripPrefix("/v1", n.toService(service.Handler())))
@@ -58,10 +58,10 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 	return n, nil
 }
 
-func (n *network) close() { _ = n.server.Close() } // nobody is waiting for an answer any more
+func (n *network) close() { _ = n.server.Close() } // no client is waiting for an answer any more
 
-// burst lets every call go wrong again that has gone wrong once, unless one has at this moment: it
-// will be repeated, or the decision that it was made for.
+// burst makes every call fail once again, unless one has failed right now: that call, or the
+// decision it was made for, is retried.
 func (n *network) burst() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,30 +78,30 @@ func (n *network) moved() {
 	n.struck = false
 }
 
-// kept is an answer that is looked at before it is given.
-type kept struct {
-	lost
+// recordedAnswer is a recorded answer, inspected before it is sent.
+type recordedAnswer struct {
+	discardedAnswer
 	status int
 	body   []byte
 }
 
-func (k *kept) WriteHeader(status int) { k.status = status }
+func (k *recordedAnswer) WriteHeader(status int) { k.status = status }
 
-func (k *kept) Write(part []byte) (int, error) {
+func (k *recordedAnswer) Write(part []byte) (int, error) {
 	k.body = append(k.body, part...)
 	return len(part), nil
 }
 
-// give gives the answer.
-func (k *kept) give(w http.ResponseWriter) {
+// writeTo gives the answer.
+func (k *recordedAnswer) writeTo(w http.ResponseWriter) {
 	maps.Copy(w.Header(), k.header)
 	w.WriteHeader(k.status)
-	_, _ = w.Write(k.body) // who called may have gone
+	_, _ = w.Write(k.body) // the caller may have disconnected
 }
 
-// lost is an answer that nobody gets.
-type lost struct{ header http.Header }
+// discardedAnswer is an answer that is discarded.
+type discardedAnswer struct{ header http.Header }
 
-func (l *lost) Header() http.Header          { return l.header }
-func (*lost) Write(part []byte) (int, error) { return len(part), nil }
-func (*lost) WriteHeader(int)                {}
+func (l *discardedAnswer) Header() http.Header          { return l.header }
+func (*discardedAnswer) Write(part []byte) (int, error) { return len(part), nil }
+func (*discardedAnswer) WriteHeader(int)                {}

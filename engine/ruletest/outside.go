@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// An outside stands for every system but the service: it notes each call of http_request and
+// An outside imitates every system but the service: it records each call of http_request and
 // answers it. There is no network behind it.
 type outside struct {
 	now  func() time.Time
@@ -39,7 +39,7 @@ type outsideAnswer struct {
 	body   []byte
 }
 
-// RoundTrip answers a call. A repeat is known by its key and is no other call.
+// RoundTrip answers a call. A repeat has the same key and does not count again.
 func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -81,7 +81,7 @@ func keyOf(h http.Header) string {
 	return ""
 }
 
-// answer lets an address answer something else than 200 with an empty object, from here on.
+// answer sets the answer of an address, instead of 200 with an empty object.
 func (o *outside) answer(fields map[string]any) error {
 	a := outsideAnswer{url: text(fields["url"]), status: http.StatusOK, body: []byte("{}")}
 	if status, ok := fields["status"]; ok {
@@ -102,8 +102,8 @@ func (o *outside) answer(fields map[string]any) error {
 	return nil
 }
 
-// take removes and returns the calls that came while the service had had at most so many effects.
-func (o *outside) take(most int) []Effect {
+// takeCalls removes and returns the calls made while the service had at most so many effects.
+func (o *outside) takeCalls(most int) []Effect {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []Effect

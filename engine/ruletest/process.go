@@ -20,8 +20,7 @@ import (
 // workspace is the name of the one workspace that a test has.
 const workspace = "test"
 
-// A process is a running engine with everything that it would have in memory: after a stop there is
-// a new one.
+// A process is a running engine with its memory: a stop replaces it with a new one.
 type process struct {
 	*life
 	ctx       context.Context
@@ -32,7 +31,7 @@ type process struct {
 }
 
 // launch starts the engine on the journal's file.
-func launch(ctx context.Context, t *telling) (_ *process, err error) {
+func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	s := t.story
 	file, err := sqlite.Open(ctx, t.file, sqlite.Options{})
 	if err != nil {
@@ -74,7 +73,7 @@ func launch(ctx context.Context, t *telling) (_ *process, err error) {
 
 // verbs returns the verbs that ship with the binary and the desk, as clients of the imitated
 // service.
-func (p *process) verbs(t *telling) ([]actions.Action, engine.Desk, error) {
+func (p *process) verbs(t *storyRun) ([]actions.Action, engine.Desk, error) {
 	client, err := service.New(service.Options{
 		BaseURL: t.network.base + "/v1", APIKey: service.Secret(t.service.APIKey()), MaxWait: -1, Now: t.service.Now, Transport: p.transport,
 	})
@@ -101,8 +100,7 @@ func (p *process) verbs(t *telling) ([]actions.Action, engine.Desk, error) {
 	return verbs, desk, err
 }
 
-// accept is the sink of everything that happens: what an engine that has been stopped is told is
-// lost, and the service repeats it.
+// accept is the sink of all events: a stopped engine loses them, and the service retries.
 func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	if p.over() {
 		return nil, errDead
@@ -110,14 +108,14 @@ func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, er
 	return p.engine.Accept(ctx, events...)
 }
 
-// repeats reports whether a run has a call to repeat: one that is at rest, and neither waits nor is
+// repeats reports whether a run has a call to retry: one that is idle, and neither waits nor is
 // held, has no other reason to be unfinished.
 func (p *process) repeats(ctx context.Context) (bool, error) {
 	runs, err := p.journal.CountRuns(ctx)
 	return runs[journal.Running] > 0, err
 }
 
-// close takes from a process what the system would take from it.
+// close releases what the system would release when a process ends.
 func (p *process) close() error {
 	p.end()
 	p.transport.CloseIdleConnections()

@@ -48,8 +48,8 @@ func show(v any) string {
 // reportWidth is how many columns a report takes: a hundred, with an indent.
 const reportWidth = 98
 
-// Report writes what went wrong, with the expected effects beside the actual ones, and what the
-// engine did. It is empty for a test that passed.
+// Report describes the failure: the expected effects beside the actual ones, and what the engine
+// did. It is empty for a test that passed.
 func (r *Result) Report() string {
 	if r.OK {
 		return ""
@@ -80,12 +80,11 @@ func (r *Result) Report() string {
 	return b.String()
 }
 
-// mostCrashes is how many crashes a report tells one by one. In a long story the last ones are
-// those that matter.
+// mostCrashes is how many crashes a report lists. In a long story the last ones matter.
 const mostCrashes = 4
 
-// sideBySide writes the expected effects beside the actual ones, with a mark where they begin to
-// differ.
+// sideBySide writes the expected effects beside the actual ones, with a mark at the first
+// difference.
 func (r *Result) sideBySide() string {
 	const margin, between = "  ", " | "
 	left := len("expected")
@@ -126,8 +125,7 @@ func (r *Result) sideBySide() string {
 	return b.String()
 }
 
-// fold breaks a text into lines of at most so many characters, between words where there are any;
-// those after the first are indented.
+// fold wraps a text at a width, between words if possible; it indents the lines after the first.
 func fold(text string, width, indent int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -1,5 +1,5 @@
-// Package ruletest runs the tests that stand beside rules: the real engine, a journal in SQLite and
-// an imitation of the service, on a simulated clock.
+// Package ruletest runs the tests beside rules: the real engine, a journal in SQLite and an
+// imitation of the service, on a simulated clock.
 package ruletest
 
 import (
@@ -18,47 +18,47 @@ import (
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 
-	_ "time/tzdata" // stories are told in a zone, also on machines without any
+	_ "time/tzdata" // stories have a zone, also on machines without tzdata
 )
 
 // Options say what tests run with. Set is required; every other zero value works.
 type Options struct {
 	Set      *rules.Set
 	Media    fs.FS          // the rule set's media folder; nil means there is none
-	Location *time.Location // the workspace's zone, in which moments such as "sat 09:06" are told; nil is America/Sao_Paulo
+	Location *time.Location // the workspace's zone, for times such as "sat 09:06"; nil is America/Sao_Paulo
 
-	// NoFaults tells each story once, without the faults that it names.
+	// NoFaults runs each story once, without its faults.
 	NoFaults bool
 
-	// Folder is where the journals stand while a test runs; empty is a folder of the system's, in
-	// memory where there is one.
+	// Folder is where the journals are while a test runs; empty is one of the system's folders, in
+	// memory if there is one.
 	Folder string
 
-	// Progress is told which story is about to be told, and under which fault; nil is nobody.
+	// Progress is called before each run of a story, with the fault; may be nil.
 	Progress func(test *rules.Test, fault string)
 
-	// Look is given the journal of each telling that held, before it is taken away; nil is nobody.
+	// Look is called with the journal of each run that passed, before it is deleted; may be nil.
 	Look func(Told) error
 
-	// For engines with a known fault: what stands between the engine, its journal and its actions.
+	// For tests with a planted bug: wrappers around the engine's journal and actions.
 	journal func(journal.Journal) journal.Journal
 	action  func(actions.Action) actions.Action
 }
 
-// Told is what a telling leaves behind.
+// Told is what one run of a story leaves.
 type Told struct {
-	Fault     string // under which the story was told; empty is none
+	Fault     string // of the run; empty if none
 	Journal   string // the file, which the engine still has open
 	Workspace string
 	Now       time.Time        // when the story ends
 	Names     service.Snapshot // of the imitated service
 }
 
-// A Result is what came of a test.
+// A Result is the result of a test.
 type Result struct {
 	Test     *rules.Test
 	OK       bool
-	Tellings int // how often the story was told
+	Tellings int // how often the story was run
 
 	// What follows is empty when all is well.
 	Fault    string   // under which the story did not hold; empty is without any
@@ -72,15 +72,14 @@ type Result struct {
 	Trace Trace
 }
 
-// Run tells a test's story, and tells it again under each of its faults until it does not hold. The
-// error is that of a test that could not be run; one that failed has none.
+// Run runs a test's story, and runs it again under each of its faults until one fails. It returns
+// an error for a test that could not be run, not for one that failed.
 //
-// Each expect is compared with everything that was done to the service since the one before it;
-// what happens after the last one is not looked at. Whatever a verb does counts: a message to a
-// phone without a conversation opens that first. Under a fault an effect may come up to some
-// minutes later than without: a call that was cut off is looked into after ten seconds, and a
-// delivery that was refused comes again after half a minute, or two and a half. A story with faults
-// leaves room for that between what happens and what it expects.
+// Each expect is compared with all effects since the one before it; effects after the last one are
+// not checked. Every effect counts: a message to a phone without a conversation opens that first.
+// Under a fault an effect may come some minutes later than without: an interrupted call is checked
+// after ten seconds, and a refused delivery is retried after half a minute, or two and a half. A
+// story with faults leaves time for that between its actions and its expectations.
 func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 	r := Result{Test: test}
 	if o.Location == nil {
@@ -94,7 +93,7 @@ func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 	if err != nil {
 		return r, fmt.Errorf("run a test: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left is the system's temporary folder's affair
+	defer func() { _ = os.RemoveAll(folder) }() // the system cleans its temporary folder
 	s, err := newStory(ctx, o, test, folder)
 	if err != nil {
 		return r, fmt.Errorf("run a test: %w", err)
@@ -104,7 +103,7 @@ func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 			o.Progress(test, plan.fault)
 		}
 		r.Tellings++
-		t, err := s.tell(ctx, plan)
+		t, err := s.run(ctx, plan)
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
@@ -142,9 +141,9 @@ type story struct {
 	start   time.Time
 	state   []byte // of the sandbox
 	folder  string
-	empty   []byte // a journal in which nothing stands
+	empty   []byte // an empty journal
 	told    int
-	end     func(context.Context, *telling) // is shown a telling that held, while everything is still there; nil is nobody
+	end     func(context.Context, *storyRun) // called after a run that passed, before cleanup; may be nil
 
 	crashed bool // by the last telling
 }

@@ -15,27 +15,26 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// step lets one step of the story happen: time passes, somebody does something, and then there is a
-// look at what the rules did.
-func (t *telling) step(ctx context.Context, s rules.TestStep) error {
+// step runs one step of the story: it advances the clock, acts, and then checks the effects.
+func (t *storyRun) step(ctx context.Context, s rules.TestStep) error {
 	if text, ok := s.Fields["at"].(string); ok {
 		until, err := moment(text, t.now())
 		if err != nil {
 			return failed(s.Line, "at: %v", err)
 		}
-		if err := t.pass(ctx, until); err != nil {
+		if err := t.advance(ctx, until); err != nil {
 			return err
 		}
 	}
 	if somebodyActs(s.Fields) && t.asked() {
-		if err := t.pass(ctx, t.now().Add(time.Millisecond)); err != nil {
+		if err := t.advance(ctx, t.now().Add(time.Millisecond)); err != nil {
 			return err
 		}
 	}
 	if err := t.happen(ctx, s.Fields); err != nil {
 		return failed(s.Line, "%v", err)
 	}
-	if err := t.rest(ctx); err != nil {
+	if err := t.settle(ctx); err != nil {
 		return err
 	}
 	if s.Expects {
@@ -44,15 +43,14 @@ func (t *telling) step(ctx context.Context, s rules.TestStep) error {
 	return nil
 }
 
-// somebodyActs reports whether in a step somebody other than the rules does something.
+// somebodyActs reports whether a customer, the team or another system acts in a step.
 func somebodyActs(fields map[string]any) bool {
 	return fields["customer"] != nil || fields["team"] != nil || fields["event"] != nil
 }
 
-// asked reports whether the rules have sent a message in this very moment. Whoever acts next does
-// so a moment later, the shortest that the service's clock shows: what happened in the same one
-// would be no answer.
-func (t *telling) asked() bool {
+// asked reports whether the rules have just sent a message. The next action then comes a
+// millisecond later: at the same instant it would not count as an answer.
+func (t *storyRun) asked() bool {
 	for _, e := range slices.Backward(t.service.Effects()) {
 		if e.At.Time().Before(t.service.Now()) {
 			return false
@@ -64,8 +62,7 @@ func (t *telling) asked() bool {
 	return false
 }
 
-// moment returns the time that a step's at means: a time, a time of day that comes next, or so much
-// later.
+// moment returns the time of a step's at: a time, the next such time of day, or an offset.
 func moment(text string, now time.Time) (time.Time, error) {
 	if later, ok := strings.CutPrefix(text, "+"); ok {
 		d, err := duration.Parse(later)
@@ -104,8 +101,8 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return now, fmt.Errorf("%q is not a moment", text)
 }
 
-// happen lets somebody do something, of which the engine may hear late.
-func (t *telling) happen(ctx context.Context, fields map[string]any) error {
+// happen carries out an action whose delivery may be delayed.
+func (t *storyRun) happen(ctx context.Context, fields map[string]any) error {
 	text, ok := fields["late"].(string)
 	if !ok {
 		return t.act(fields)
@@ -119,11 +116,11 @@ func (t *telling) happen(ctx context.Context, fields map[string]any) error {
 	if err := t.act(fields); err != nil {
 		return err
 	}
-	return t.service.Settle(ctx) // what is on its way now is what this step caused
+	return t.service.Settle(ctx) // in-flight deliveries are those of this step
 }
 
-// act lets somebody do something.
-func (t *telling) act(fields map[string]any) error {
+// act carries out an action of a customer or the team.
+func (t *storyRun) act(fields map[string]any) error {
 	text := func(name string) string { s, _ := fields[name].(string); return s }
 	has := func(name string) bool { _, ok := fields[name]; return ok }
 	var err error
@@ -149,8 +146,8 @@ func (t *telling) act(fields map[string]any) error {
 	return err
 }
 
-// fault lets the service fail from here on.
-func (t *telling) fault(fields map[string]any) error {
+// fault makes the service fail from here on.
+func (t *storyRun) fault(fields map[string]any) error {
 	raw, err := json.Marshal(fields)
 	if err != nil {
 		return fmt.Errorf("fault: %w", err)
@@ -164,7 +161,7 @@ func (t *telling) fault(fields map[string]any) error {
 
 // raise raises a bare event. About a contact it carries what the service has of that contact; data
 // is put over it.
-func (t *telling) raise(event, contact string, data any) error {
+func (t *storyRun) raise(event, contact string, data any) error {
 	carried := map[string]any{}
 	if contact != "" {
 		var err error

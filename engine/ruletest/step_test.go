@@ -29,7 +29,7 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// TestSteps tells a story with every kind of step.
+// TestSteps runs a story with every kind of step.
 func TestSteps(t *testing.T) {
 	r := tell(t, `
 rules:
@@ -68,8 +68,7 @@ tests:
 	r.passes(t)
 }
 
-// TestSchedule tells a story whose rules go by the clock, also where they make up for nothing that
-// was missed.
+// TestSchedule runs a story whose rules follow a schedule, also without catching up.
 func TestSchedule(t *testing.T) {
 	r := tell(t, `
 rules:
@@ -139,7 +138,7 @@ tests:
 `
 
 // What was written before the question is no answer, in whatever order deliveries come, and what
-// comes next is one, also where no time passes in between.
+// comes next is one, also if no time passes in between.
 func TestQuestionAndAnswer(t *testing.T) {
 	r := tell(t, menu+`
     steps:

@@ -7,19 +7,18 @@ import (
 	"net/http"
 )
 
-// A deliveryFault says what becomes of the service's deliveries. The zero value is that they come
-// once and in order.
+// A deliveryFault changes the service's deliveries. The zero value delivers once and in order.
 type deliveryFault struct {
 	twice bool
 
 	// refuse is how often a delivery is refused at first. The service repeats it after 30 seconds, and
 	// again after two minutes.
 	refuse int
-	// Of every so many deliveries only one is refused, the first or a later one: it comes behind those
-	// that follow it.
+	// every and first: one of every so many deliveries is refused, beginning with first, and arrives
+	// behind those that follow it.
 	every, first int
-	// What was refused comes in the moment in which the engine is about to be done with something
-	// else, and then once more.
+	// meanwhile delivers what was refused while the engine is about to finish something else, and then
+	// once more.
 	meanwhile bool
 }
 
@@ -62,7 +61,7 @@ func (n *network) refuses(delivery string) bool {
 	return true
 }
 
-// meanwhile hands in what was held back.
+// meanwhile delivers what was held back.
 func (n *network) meanwhile(hook http.Handler) {
 	n.mu.Lock()
 	held := n.held
@@ -70,6 +69,6 @@ func (n *network) meanwhile(hook http.Handler) {
 	n.mu.Unlock()
 	for _, d := range held {
 		d.request.Body = io.NopCloser(bytes.NewReader(d.body))
-		hook.ServeHTTP(&lost{header: http.Header{}}, d.request)
+		hook.ServeHTTP(&discardedAnswer{header: http.Header{}}, d.request)
 	}
 }

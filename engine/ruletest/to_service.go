@@ -22,7 +22,7 @@ type serviceFault struct {
 	slow  time.Duration // so long after its answer
 }
 
-// A slowCall has been answered falsely before it has its effect.
+// A slowCall was answered with an error before it has its effect.
 type slowCall struct {
 	at      time.Time
 	request *http.Request
@@ -32,9 +32,8 @@ type slowCall struct {
 const (
 	// retryAfter is the pause in seconds that the service asks for.
 	retryAfter = 3
-	// slowness is how long a call may be under way after its caller has got an answer of somebody in
-	// between. Whoever has made the call must not take it for over before: the engine waits ten
-	// seconds.
+	// slowness is how long a call may be in flight after a proxy has answered its caller. The caller
+	// must not count it as failed before that: the engine waits ten seconds.
 	slowness = 5 * time.Second
 )
 
@@ -45,7 +44,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 		return service
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n.listen(r)
+		n.notePausedCall(r)
 		reads := r.Method == http.MethodGet
 		if reads && !f.reads || !reads && !f.writes {
 			service.ServeHTTP(w, r)
@@ -53,7 +52,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // whoever called has gone
+			return // the caller has disconnected
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if f.status == http.StatusConflict {
@@ -64,7 +63,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 			service.ServeHTTP(w, r)
 			return
 		}
-		n.suffer(service, r, body)
+		n.failCall(service, r, body)
 		if f.status == http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 		}
@@ -72,8 +71,8 @@ func (n *network) toService(service http.Handler) http.Handler {
 	})
 }
 
-// suffer is what becomes of a call that is answered falsely.
-func (n *network) suffer(service http.Handler, r *http.Request, body []byte) {
+// failCall answers a call with a fault.
+func (n *network) failCall(service http.Handler, r *http.Request, body []byte) {
 	f := n.plan.service
 	switch {
 	case f.status == http.StatusTooManyRequests:
@@ -85,25 +84,23 @@ func (n *network) suffer(service http.Handler, r *http.Request, body []byte) {
 		defer n.mu.Unlock()
 		n.slow = append(n.slow, slowCall{n.service.Now().Add(f.slow), r.Clone(context.WithoutCancel(r.Context())), body})
 	case f.after:
-		serveUnheard(service, r)
+		serveWithoutAnswer(service, r)
 	}
 }
 
-// serveUnheard lets a call have its effect although nobody hears the answer. A service that cuts
-// the connection does so by a panic with http.ErrAbortHandler, which ends only what a server runs:
-// here there is no connection to cut.
-func serveUnheard(service http.Handler, r *http.Request) {
+// serveWithoutAnswer runs a call and discards the answer. A service that cuts the connection panics
+// with http.ErrAbortHandler, which only a server recovers: here there is no connection to cut.
+func serveWithoutAnswer(service http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown
 			panic(p)
 		}
 	}()
-	service.ServeHTTP(&lost{header: http.Header{}}, r)
+	service.ServeHTTP(&discardedAnswer{header: http.Header{}}, r)
 }
 
-// searched reports whether enough searches for the same have been answered falsely in this burst.
-// One step may search in a dozen ways, and each false answer makes it pause twice as long as the
-// one before.
+// searched reports whether enough searches for the same object have failed in this burst. One step
+// may search in a dozen ways, and each failure doubles its pause.
 func (n *network) searched(path string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -129,8 +126,8 @@ func (n *network) first(call string) bool {
 	return first
 }
 
-// listen notes a call that comes although the service has asked for a pause.
-func (n *network) listen(r *http.Request) {
+// notePausedCall notes a call during a pause that the service has asked for.
+func (n *network) notePausedCall(r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now := n.service.Now(); now.Before(n.until) && n.rude == "" {
@@ -138,14 +135,14 @@ func (n *network) listen(r *http.Request) {
 	}
 }
 
-// rudeness returns what was called during a pause; empty is nothing.
-func (n *network) rudeness() string {
+// calledDuringPause returns the first call during a pause, or "".
+func (n *network) calledDuringPause() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.rude
 }
 
-// due returns when the next slow call has its effect; the zero time is never.
+// due returns when the next slow call has its effect, or the zero time.
 func (n *network) due() (at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -155,8 +152,8 @@ func (n *network) due() (at time.Time) {
 	return earliest(at, n.lateDue())
 }
 
-// arrive lets slow calls have their effect, and late deliveries come, whose time has come.
-func (n *network) arrive() {
+// runDue runs slow calls and late deliveries that are due.
+func (n *network) runDue() {
 	n.mu.Lock()
 	var ripe []slowCall
 	for len(n.slow) > 0 && !n.slow[0].at.After(n.service.Now()) {
@@ -165,35 +162,34 @@ func (n *network) arrive() {
 	n.mu.Unlock()
 	for _, c := range ripe {
 		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
-		serveUnheard(n.service.Handler(), c.request)
+		serveWithoutAnswer(n.service.Handler(), c.request)
 	}
 	n.arriveLate(n.hook)
 }
 
-// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of
-// activity. A call that was refused for that is refused again when it comes with the same key; one
-// that failed otherwise is not: it was not carried out.
+// conflict edits a card just before a call changes it, once per burst. A call refused for that is
+// refused again with the same key; one that failed otherwise is not: it was not carried out.
 func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request) {
 	key := keyOf(r.Header)
 	n.mu.Lock()
 	refusal := n.spent[key]
 	n.mu.Unlock()
 	if refusal != nil {
-		refusal.give(w)
+		refusal.writeTo(w)
 		return
 	}
 	if card, ok := strings.CutPrefix(r.URL.Path, "/kanban/cards/"); ok {
 		card, _, _ = strings.Cut(card, "/")
 		if n.first(r.Method + " " + r.URL.Path) {
-			_, _ = n.service.EditCard(sandbox.EditCard{Card: card, Description: "Somebody has called."}) // of a card that there is not the call itself will tell
+			_, _ = n.service.EditCard(sandbox.EditCard{Card: card, Description: "Somebody has called."}) // the call itself reports a missing card
 		}
 	}
-	answer := &kept{lost: lost{http.Header{}}, status: http.StatusOK}
+	answer := &recordedAnswer{discardedAnswer: discardedAnswer{http.Header{}}, status: http.StatusOK}
 	service.ServeHTTP(answer, r)
 	if key != "" && answer.status == http.StatusConflict {
 		n.mu.Lock()
 		n.spent[key] = answer
 		n.mu.Unlock()
 	}
-	answer.give(w)
+	answer.writeTo(w)
 }

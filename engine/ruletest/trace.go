@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A Trace is what the engine has recorded in a telling of a story.
+// A Trace is what the engine has recorded in one run of a story.
 type Trace struct {
 	Events []*journal.Event // with the rules' verdicts, the oldest first
 	Runs   []*journal.Run   // with their steps, the oldest first
@@ -18,12 +18,12 @@ type Trace struct {
 	location *time.Location
 }
 
-// most is how much of a journal is shown.
+// most bounds the journal rows shown.
 const most = 500
 
-// readTrace reads what the engine has recorded. What cannot be read is left out: there is something
-// else to report.
-func (t *telling) readTrace(ctx context.Context) Trace {
+// readTrace reads what the engine has recorded. It skips what cannot be read: there is another
+// failure to report.
+func (t *storyRun) readTrace(ctx context.Context) Trace {
 	trace := Trace{location: t.options.Location}
 	if t.process == nil {
 		return trace

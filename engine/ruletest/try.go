@@ -12,20 +12,20 @@ import (
 
 // A Trial is what rules did in a story.
 type Trial struct {
-	Effects []Effect // everything that was done to the service and asked of other systems, in order
+	Effects []Effect // all effects on the service and calls to other systems, in order
 	Trace   Trace
 	Until   time.Time // when the story ends
 }
 
-// A StoryError says, in words for people, why a story cannot be told.
+// A StoryError explains to its author why a story cannot be run.
 type StoryError struct{ Message string }
 
 // Error returns the reason.
 func (e *StoryError) Error() string { return e.Message }
 
-// Try tells a story once, without faults, and returns what the rules did in it; what it expects is
-// not looked at. Drafts and rules in shadow act as if they were live: the service is an imitation,
-// so that nobody is reached.
+// Try runs a story once, without faults, and returns the effects of the rules; it ignores the
+// expectations. Drafts and rules in shadow act as if they were live: the service is an imitation,
+// so no message reaches a person.
 func Try(ctx context.Context, o Options, test *rules.Test) (*Trial, error) {
 	if o.Location == nil {
 		o.Location = time.UTC
@@ -41,16 +41,16 @@ func Try(ctx context.Context, o Options, test *rules.Test) (*Trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("try rules: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left is the system's temporary folder's affair
+	defer func() { _ = os.RemoveAll(folder) }() // the system cleans its temporary folder
 	s, err := newStory(ctx, o, &told, folder)
 	if err != nil {
 		return nil, fmt.Errorf("try rules: %w", err)
 	}
 	trial := &Trial{}
-	s.end = func(ctx context.Context, t *telling) {
+	s.end = func(ctx context.Context, t *storyRun) {
 		trial.Effects, trial.Trace, trial.Until = t.effects(), t.readTrace(ctx), t.now()
 	}
-	_, err = s.tell(ctx, plan{})
+	_, err = s.run(ctx, plan{})
 	if failure, ok := errors.AsType[*failure](err); ok {
 		return nil, &StoryError{failure.message}
 	}

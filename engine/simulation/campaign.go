@@ -20,13 +20,13 @@ import (
 type Campaign struct {
 	From, Seeds uint64
 	Store       *Store
-	Postgres    uint64 // every so many seeds are played in PostgreSQL too, and all that have several engines; 0 is none
+	Postgres    uint64 // every so many seeds run in PostgreSQL too, and all with several engines; 0 is none
 	Most        int    // failures after which it ends; 0 is after all seeds
-	Shrink      int    // how many tries a failure is shrunk with; 0 is that it is told as it is
+	Shrink      int    // tries to shrink a failure; 0 reports it as it is
 	Progress    func(done uint64, failures []Failure)
 }
 
-// A Report is what a campaign has come to.
+// A Report is the result of a campaign.
 type Report struct {
 	Seeds, Plays, Crashes int
 	Days                  float64 // that desks lived, all plays together
@@ -154,7 +154,7 @@ func (o Options) String() string {
 	return string(o.Journal)
 }
 
-// Alike returns the first difference between what two journals tell of the same desk.
+// Alike returns the first difference between two journals of the same scenario.
 func Alike(a, b *Outcome, kind Kind) []string {
 	one, other := strings.Split(a.Journal, "\n"), strings.Split(b.Journal, "\n")
 	for i := range max(len(one), len(other)) {
@@ -260,7 +260,7 @@ func (c *Campaign) shrink(ctx context.Context, f *Failure) {
 	}
 }
 
-// Write tells what the campaign has come to.
+// Write prints the report.
 func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "%d seeds, %d plays, %.0f desk-days, %d crashes in %s: %.1f seeds a second, %.0f desk-days a minute\n",
 		r.Seeds, r.Plays, r.Days, r.Crashes, r.Took.Round(time.Second), float64(r.Seeds)/r.Took.Seconds(), r.Days/r.Took.Minutes())
@@ -272,7 +272,7 @@ func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "%d differences\nfingerprint %s\n", len(r.Failures), r.Fingerprint)
 }
 
-// write tells how often each trouble struck what.
+// write prints how often each trouble struck what.
 func (c Coverage) write(w io.Writer) {
 	var rows, columns []string
 	for _, k := range slices.Collect(maps.Keys(c)) {
@@ -297,5 +297,5 @@ func (c Coverage) write(w io.Writer) {
 		}
 		fmt.Fprintln(table)
 	}
-	_ = table.Flush() // who reads may have gone
+	_ = table.Flush() // the reader may be gone
 }

@@ -2,7 +2,7 @@ package simulation
 
 import "slices"
 
-// Clone returns a copy that shares nothing with the scenario.
+// Clone returns a deep copy.
 func (s *Scenario) Clone() *Scenario {
 	c := *s
 	c.Customers = slices.Clone(s.Customers)

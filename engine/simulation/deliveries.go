@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A delivery is on its way to the engines.
+// A delivery is a delivery in flight to the engines.
 type delivery struct {
 	due     time.Time
 	request *http.Request
@@ -21,10 +21,10 @@ type delivery struct {
 	event   *Event
 	tries   int           // that failed because no engine was there
 	refuse  bool          // its answer gets lost
-	again   time.Duration // and how much later it comes again
+	again   time.Duration // and after which delay it is repeated
 }
 
-// post sends a delivery on its way.
+// post puts a delivery in flight.
 func (d *desk) post(r *http.Request, cause string) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *desk) whose(data json.RawMessage) string {
 			ConversationID string `json:"conversation_id"`
 		}
 	}
-	_ = json.Unmarshal(data, &o) // what it does not tell is nobody's
+	_ = json.Unmarshal(data, &o) // missing fields stay empty
 	if c := o.Conversation; c != nil {
 		name := d.customer(c.ContactID)
 		d.conversations[c.ID] = name
@@ -117,13 +117,12 @@ func (d *desk) found(e rules.Event) {
 	}
 }
 
-// repeats are how long after a delivery that failed the service makes it again. After the last of
-// them it gives up.
+// repeats are the service's retry delays. After the last of them it gives up.
 var repeats = []time.Duration{30 * time.Second, 2 * time.Minute}
 
-// missed lets deliveries fail for which no engine is there. What the service gives up is found by
-// the backfill; where there is none, the service is more patient than it says.
-// Where seconds matter, it makes them again when the engine is back.
+// missed fails the deliveries while no engine is up. The backfill finds what the service gives up;
+// without a backfill, the service retries longer than documented. In an exact scenario it retries
+// when the engine is back.
 func (w *world) missed() {
 	if w.scenario.Exact && !w.scenario.Away || slices.ContainsFunc(w.engines, (*process).up) {
 		return
@@ -138,14 +137,14 @@ func (w *world) missed() {
 	})
 }
 
-// deliverable reports whether a delivery is due and somebody is there to take it.
+// deliverable reports whether a delivery is due and an engine is up.
 func (w *world) deliverable() bool {
 	return slices.ContainsFunc(w.engines, func(p *process) bool { return p.up() && !p.dead }) &&
 		slices.ContainsFunc(w.waiting, func(d *delivery) bool { return !d.due.After(w.now) })
 }
 
-// deliver hands the deliveries to engines that are due, in turn where there are several. One that
-// nobody has acknowledged comes again.
+// deliver passes due deliveries to the engines, round-robin. One that is not acknowledged is
+// retried.
 func (w *world) deliver() {
 	for i := 0; i < len(w.waiting); {
 		d := w.waiting[i]

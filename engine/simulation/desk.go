@@ -18,24 +18,24 @@ import (
 // secret signs the desk's deliveries.
 const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// A desk is the imitated service, and what lies between it and the engines. It carries their calls,
-// and remembers everything that a judge may ask for.
+// A desk is the imitated service, and the network between it and the engines. It carries their
+// calls, and records everything that a judge may need.
 type desk struct {
 	world    *world
 	sandbox  *sandbox.Sandbox
 	troubles []Trouble // of deliveries, calls and reads
 
-	posted chan *http.Request // deliveries that the service has sent, and nobody has looked at
+	posted chan *http.Request // deliveries sent by the service, not handled yet
 	events []*Event
 	byID   map[string]*Event
 	told   int // deliveries
 
-	step, verb string // of the call that is being made
+	step, verb string // of the current call
 	reads      int
 	calls      []Call
 	owners     []string // of effects: the steps
 	slow       []slowCall
-	rest       time.Time // until which the service has asked not to be called
+	rest       time.Time // end of the pause that the service has asked for
 
 	stops []Stop
 	fired []Firing
@@ -43,10 +43,10 @@ type desk struct {
 	conversations map[string]string // customers by their conversations' ids
 	cards         map[string]string // customers by the ids of cards
 	names         map[string]string // of labels, sectors, people, boards and stages, by id
-	made          int               // cards of people
+	made          int               // cards created by people
 }
 
-// A slowCall has its effect when its caller has given up.
+// A slowCall has its effect after its caller has given up.
 type slowCall struct {
 	at      time.Time
 	request *http.Request
@@ -104,7 +104,7 @@ func openDesk(w *world) (*desk, error) {
 		world: w, posted: make(chan *http.Request, 4096), byID: map[string]*Event{}, conversations: map[string]string{}, cards: map[string]string{}, names: map[string]string{},
 	}
 	d.sandbox, err = sandbox.New(sandbox.Options{
-		Frozen: w.now, Seed: w.scenario.Seed*2 + 1, AllowLoopback: true, KanbanEvents: true, State: bytes.NewReader(state), Transport: postbox(d.posted),
+		Frozen: w.now, Seed: w.scenario.Seed*2 + 1, AllowLoopback: true, KanbanEvents: true, State: bytes.NewReader(state), Transport: deliveryReceiver(d.posted),
 	})
 	if err != nil {
 		return nil, err
@@ -140,19 +140,19 @@ func membersOf(doc []byte, members ...string) []byte {
 	return out
 }
 
-// A postbox takes what the service delivers, and answers that it has come. The world decides what
-// becomes of it.
-type postbox chan *http.Request
+// A deliveryReceiver accepts the service's deliveries and acknowledges them. The world decides
+// whether they arrive.
+type deliveryReceiver chan *http.Request
 
 // RoundTrip is called by the service's own goroutine.
-func (p postbox) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p deliveryReceiver) RoundTrip(r *http.Request) (*http.Response, error) {
 	p <- r
 	return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
 func (d *desk) close() error { return d.sandbox.Close() }
 
-// due is when the service does something by itself.
+// due is when the service has something scheduled.
 func (d *desk) due() time.Time {
 	at, any := d.sandbox.Due()
 	if !any {
@@ -166,7 +166,7 @@ func (d *desk) due() time.Time {
 	return at
 }
 
-// setClock moves the service's clock. Slow calls have their effect when their time has come.
+// setClock moves the service's clock. Slow calls that are due have their effect.
 func (d *desk) setClock(ctx context.Context, to time.Time) error {
 	if _, err := d.sandbox.SetClock(ctx, to); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (d *desk) setClock(ctx context.Context, to time.Time) error {
 	return nil
 }
 
-// collect takes what the service has delivered by itself.
+// collect takes the deliveries that the service has sent.
 func (d *desk) collect(ctx context.Context) error { return d.collectFrom(ctx, "") }
 
 // collectFrom takes what the service has delivered because of a step's call.
@@ -237,8 +237,7 @@ func (d *desk) finish() {
 // errCut is a connection that broke.
 var errCut = fmt.Errorf("read tcp 127.0.0.1: connection reset by peer: %w", io.ErrUnexpectedEOF)
 
-// RoundTrip carries a call of an engine to the service, and lets go wrong on the way what the
-// scenario says.
+// RoundTrip carries a call of an engine to the service, with the scenario's troubles.
 func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -299,7 +298,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	return respond(r, out), nil
 }
 
-// carryOut lets the service carry out a changing call of a step.
+// carryOut passes a changing call of a step to the service.
 func (d *desk) carryOut(step string, r *http.Request, body []byte) *answer {
 	out := d.serve(r, body)
 	for len(d.owners) < len(d.sandbox.Effects()) {
@@ -344,8 +343,8 @@ func (d *desk) conversationOf(customer string) string {
 	return found
 }
 
-// act lets a customer or the team do something. What cannot be done, as closing what is closed,
-// does not happen.
+// act carries out an act of a customer or the team. An impossible act, such as closing what is
+// closed, is ignored.
 func (d *desk) act(ctx context.Context, a Act) error {
 	conversation := d.conversationOf(a.Customer)
 	switch {

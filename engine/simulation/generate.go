@@ -11,9 +11,9 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// Generate makes up a desk. The same seed gives the same one. Most are tiny and some are large;
-// three in five are exact, and a third has no trouble at all. What an exact one keeps to is written
-// down above robust's constants; a wild one keeps to nothing but the language.
+// Generate generates a scenario. The same seed gives the same one. Most are tiny and some are
+// large; three in five are exact, and a third has no trouble at all. The comment above robust's
+// constants says what an exact one keeps to; a wild one is only valid.
 func Generate(seed uint64) *Scenario {
 	for attempt := uint64(0); ; attempt++ {
 		g := &generator{rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15+attempt))}
@@ -38,8 +38,8 @@ func (s *Scenario) Compiles() error {
 	return nil
 }
 
-// settle takes from: any away from rules, last first, until none start each other for ever. It is
-// false where that does not make the rules right.
+// settle removes from: any from rules, last first, until none start each other endlessly. It
+// returns false if the rules are still invalid.
 func (s *Scenario) settle() bool {
 	for {
 		if s.Compiles() == nil {
@@ -64,16 +64,16 @@ func (s *Scenario) settle() bool {
 	}
 }
 
-// A generator makes up one scenario.
+// A generator generates one scenario.
 type generator struct {
 	rand   *rand.Rand
 	s      *Scenario
 	large  bool
-	bursts bool     // people do several things within a minute
-	words  []string // that customers use, and rules look for
+	bursts bool     // people act several times within a minute
+	words  []string // that customers use, and rules test for
 
-	outreach bool     // rules write to somebody who has no conversation yet, and are about what comes of it
-	labels   []string // that rules give, and look for
+	outreach bool     // rules write to customers without a conversation, and react to the result
+	labels   []string // that rules set, and test for
 
 	rule    *Rule
 	names   int      // of steps, so far
@@ -82,13 +82,13 @@ type generator struct {
 	waits   int      // that a run of the rule may be in, one after another
 }
 
-// chance is true so many times of a hundred.
+// chance is true with a probability in percent.
 func (g *generator) chance(percent int) bool { return g.rand.IntN(100) < percent }
 
 // between returns a number of a range, both ends included.
 func (g *generator) between(low, high int) int { return low + g.rand.IntN(high-low+1) }
 
-// few returns a number of a range, of which the low ones are the likely ones.
+// few returns a number of a range, low ones more often.
 func (g *generator) few(low, high int) int {
 	n := low
 	for n < high && g.chance(60) {
@@ -100,7 +100,7 @@ func (g *generator) few(low, high int) int {
 // pick returns one of several.
 func pick[T any](g *generator, list ...T) T { return list[g.rand.IntN(len(list))] }
 
-// A choice is something that is picked as often as its weight says.
+// A choice is a weighted option.
 type choice[T any] struct {
 	weight int
 	value  T
@@ -196,8 +196,8 @@ func (g *generator) bounded() {
 	}
 }
 
-// reachOut lets the first rule write to somebody who has no conversation, and another be about what
-// others do like that.
+// reachOut makes the first rule write to a customer without a conversation, and another react to
+// what customers do then.
 func (g *generator) reachOut() {
 	n := min(len(g.s.Customers)+1, len(customers))
 	g.s.Customers = customers[:n:n]
@@ -222,7 +222,7 @@ func (g *generator) reachOut() {
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
 }
 
-// rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so
+// rules generates the rules. Of an exact scenario they are mostly such that seconds may pass, so
 // that something can go wrong.
 func (g *generator) rules(n int) {
 	tries := 1
@@ -244,7 +244,7 @@ func (g *generator) rules(n int) {
 }
 
 // start is a moment of two weeks with a weekend and a holiday in them, three minutes past a half
-// hour where times matter.
+// hour if times matter.
 func (g *generator) start() time.Time {
 	const offset = 3 // Sao Paulo is three hours behind
 	at := time.Date(2026, 11, g.between(9, 22), offset+g.between(5, 20), 3+30*g.rand.IntN(2), 0, 0, time.UTC)
@@ -262,7 +262,7 @@ func (g *generator) safety() Safety {
 	return Safety{Messages: Bound{Times: one.Times + 2, Per: one.Per}}
 }
 
-// unheard takes away, of an exact scenario, what would make a run wait for, end by, or count, what
+// unheard removes, of an exact scenario, what would make a run wait for, end by, or count, what
 // rules do themselves.
 func (g *generator) unheard() {
 	if !g.s.Exact {
@@ -304,8 +304,8 @@ func (g *generator) wait() time.Duration {
 	return pick(g, time.Second, 10*time.Second, time.Minute, 5*time.Minute, 10*time.Minute, 20*time.Minute, time.Hour, 3*time.Hour, 9*time.Hour)
 }
 
-// window is how far back a condition or a limit looks: of an exact scenario, never as far as
-// anything lies back.
+// window is how far back a condition or a limit reaches: in an exact scenario, never as far as any
+// other time.
 func (g *generator) window() time.Duration {
 	if g.s.Exact {
 		return pick(g, 7*time.Minute, 19*time.Minute, 43*time.Minute, 79*time.Minute, 187*time.Minute, 727*time.Minute) + 30*time.Second

@@ -7,10 +7,10 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// absence makes up a desk whose engine is away when a wait ends. What came in time counts, although
-// it is told or found only when the engine is back: with it the effects are those of the
-// undisturbed desk, minutes later. So nothing else happens on such a desk that minutes could matter
-// to.
+// absence generates a desk whose engine is down when a wait ends. What came in time counts,
+// although it is delivered or found only after the restart: so the effects are those of the
+// undisturbed desk, minutes later. Nothing else happens on such a desk for which minutes could
+// matter.
 func (g *generator) absence() {
 	g.s.Away = true
 	g.words, g.labels = []string{"hello", "thanks"}, Labels[:1]
@@ -21,8 +21,8 @@ func (g *generator) absence() {
 	g.rule, g.names = &r, 0
 	f := factsFor(&r, true)
 	asks := g.chance(60)
-	// A stop of up to two minutes is one that the service's repeats make up for. After a longer one
-	// the backfill finds what was told.
+	// The service's retries cover a stop of up to two minutes. After a longer one the backfill finds
+	// the events.
 	after, down := time.Minute, 90*time.Second
 	if g.chance(60) {
 		after, down = 6*time.Minute, 8*time.Minute
@@ -52,8 +52,8 @@ func (g *generator) absence() {
 	}
 }
 
-// keepsAway reports whether a desk whose engine is away keeps to what absence makes up: each
-// question has its two hours, and what is away when one ends is back in time.
+// keepsAway reports whether a desk whose engine is down keeps to what absence generates: each
+// question has its two hours, and an engine that is down when one ends is back in time.
 func keepsAway(s *Scenario) bool {
 	fine := len(s.Rules) == 1 && s.Other == nil
 	everyStep(s.Rules, func(x *Step) {

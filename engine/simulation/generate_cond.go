@@ -6,8 +6,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// cond makes up a condition over what is known. Words and names are few, so that about half of them
-// are true.
+// cond generates a condition over the known facts. Words and names are few, so that about half of
+// them are true.
 func (g *generator) cond(f known, depth int) Cond {
 	if depth == 0 && g.chance(15) {
 		return Cond{Kind: pick(g, CondAny, CondAll), Not: g.chance(15), Of: []Cond{g.cond(f, 1), g.cond(f, 1)}}
@@ -58,14 +58,14 @@ func (g *generator) cond(f known, depth int) Cond {
 	c := weighted(g, list...)
 	switch c.Kind {
 	case CondHasLabel, CondSector, CondAssigned, CondAnswered, CondHumanActive, CondWaiting, CondBusiness, CondStage:
-		c.Not = g.chance(60) // at first none of these is so
+		c.Not = g.chance(60) // at first none of these holds
 	default:
 		c.Not = g.chance(25)
 	}
 	return c
 }
 
-// askedWords lists the words by which rules tell messages apart.
+// askedWords lists the words that rules test messages for.
 func askedWords(rules []Rule) (words []string) {
 	everyCond(rules, func(c *Cond) {
 		switch c.Kind {

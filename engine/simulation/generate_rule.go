@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// oneRule makes up a rule. Of an exact scenario nothing that it times falls on an act.
+// oneRule generates a rule. In an exact scenario none of its timers coincides with an act.
 func (g *generator) oneRule(id string) Rule {
 	for try := 0; ; try++ {
 		r := g.anyRule(id, try > 30)
@@ -18,7 +18,7 @@ func (g *generator) oneRule(id string) Rule {
 	}
 }
 
-// anyRule makes up a rule; a plain one has nothing that takes time.
+// anyRule generates a rule; a plain one has no timers.
 func (g *generator) anyRule(id string, plain bool) Rule {
 	r := Rule{ID: id, When: g.when()}
 	g.rule, g.names, g.answers, g.asked, g.waits = &r, 0, nil, 0, 0
@@ -72,7 +72,7 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 // changesAnything reports whether steps have an effect, unless a condition prevents it.
 func changesAnything(steps []Step) (found bool) {
 	everyStep([]Rule{{Do: steps}}, func(s *Step) {
-		found = found || s.If == nil && slices.ContainsFunc(touched(s), func(t touch) bool { return t.how != 'r' }) && s.Verb != "remove_labels" && s.Verb != "close_attendance"
+		found = found || s.If == nil && slices.ContainsFunc(touched(s), func(t verbChange) bool { return t.how != 'r' }) && s.Verb != "remove_labels" && s.Verb != "close_attendance"
 	})
 	return found
 }
@@ -118,7 +118,7 @@ func (g *generator) gather() *Gather {
 	return &Gather{Quiet: quiet, AtMost: quiet * time.Duration(pick(g, 0, 1, 2, 5))}
 }
 
-// keys makes up the keys between the conditions and the steps.
+// keys generates the keys between the conditions and the steps.
 func (g *generator) keys(r *Rule) {
 	scheduled, lane := r.When.Every > 0 || r.When.At != "", r.When.Each != "" || r.When.Every == 0 && r.When.At == ""
 	by := func() string {
@@ -170,23 +170,23 @@ func (g *generator) cancelOn() (out []Match) {
 	return out
 }
 
-// known says what the conditions and steps of a rule can see.
+// known is what the conditions and steps of a rule can use.
 type known struct {
 	message      bool // always there
 	sent         bool // by the team or the engine
 	conversation bool
 	attendance   bool
 	card         bool
-	sure         bool   // the card is there for sure
-	board        string // of the card, where that is known
+	sure         bool   // the card certainly exists
+	board        string // of the card, if known
 	gathered     bool
 	windows      bool // times may be compared
 	edges        bool // it may be the minute in which the office opens
 	nested       int
 }
 
-// factsFor returns what is known at the start of a rule. Of an exact scenario nothing is asked that
-// may be missing.
+// factsFor returns what is known at the start of a rule. In an exact scenario it excludes what may
+// be missing.
 func factsFor(r *Rule, exact bool) known {
 	all := func(prefix string) bool {
 		return len(r.When.Events) > 0 && !slices.ContainsFunc(r.When.Events, func(e string) bool { return !strings.HasPrefix(e, prefix) })

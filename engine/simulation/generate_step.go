@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// pattern makes up the steps of a rule: one of those that desks have, with random steps around it,
-// or random ones alone.
+// pattern generates the steps of a rule: a common pattern with random steps around it, or random
+// ones alone.
 func (g *generator) pattern(f known) []Step {
 	var steps []Step
 	switch n := g.rand.IntN(100); {
@@ -34,7 +34,7 @@ func (g *generator) pattern(f known) []Step {
 	return steps
 }
 
-// menu asks something, and does as it is answered.
+// menu asks a question, and branches on the answer.
 func (g *generator) menu(f known) []Step {
 	var steps []Step
 	if g.chance(30) {
@@ -54,7 +54,7 @@ func (g *generator) menu(f known) []Step {
 	return append(steps, Step{Name: g.name(), Verb: "choose", Branches: branches})
 }
 
-// promise escalates what nobody has answered in time.
+// promise escalates what was not answered in time.
 func (g *generator) promise(f known) []Step {
 	steps := []Step{g.waitStep(&f)}
 	over := &Cond{Kind: CondAny, Of: []Cond{{Kind: CondAttendanceOpen, Not: true}, {Kind: CondAnswered}}}
@@ -77,7 +77,7 @@ func (g *generator) name() string {
 	return fmt.Sprintf("s%d", g.names)
 }
 
-// inside makes up the steps of a branch or a loop. What they name is not known outside of it.
+// inside generates the steps of a branch or a loop. Their names are not visible outside of it.
 func (g *generator) inside(do func() []Step) []Step {
 	answers := g.answers
 	g.answers = slices.Clip(answers)
@@ -86,7 +86,7 @@ func (g *generator) inside(do func() []Step) []Step {
 	return steps
 }
 
-// steps makes up a list of steps.
+// steps generates a list of steps.
 func (g *generator) steps(f known, low, high int) (out []Step) {
 	for range g.few(low, high) {
 		s := g.anyStep(&f)
@@ -105,7 +105,7 @@ func (g *generator) steps(f known, low, high int) (out []Step) {
 	return out
 }
 
-// anyStep makes up a step, with what stands beside it.
+// anyStep generates a step with its modifiers.
 func (g *generator) anyStep(f *known) Step {
 	var s Step
 	switch verb := g.verb(*f); verb {
@@ -159,7 +159,7 @@ func (g *generator) verb(f known) string {
 		list = append(list, choice[string]{8, "choose"}, choice[string]{6, "for_each"})
 	}
 	if f.gathered || !f.attendance {
-		// What is read takes the place of what was gathered, and there may be nothing to read.
+		// What is read replaces what was gathered, and there may be nothing to read.
 		list = slices.DeleteFunc(list, func(c choice[string]) bool {
 			return c.value == "read_messages" && f.gathered || c.value == "read_attendance" && !f.attendance
 		})
@@ -167,7 +167,7 @@ func (g *generator) verb(f known) string {
 	return weighted(g, list...)
 }
 
-// step makes up a step of a verb, but for waits.
+// step generates a step of a verb, but for waits.
 func (g *generator) step(f known, verb string) Step {
 	if verb == "for_each" {
 		return g.forEach(f)
@@ -251,7 +251,7 @@ func (g *generator) send(f known) Step {
 	return s
 }
 
-// whom is who is written to: a customer, and seldom a number that is none.
+// whom is the recipient: a customer, and rarely an invalid number.
 func (g *generator) whom() string {
 	if g.chance(8) {
 		return Nobody
@@ -263,8 +263,7 @@ func (g *generator) findCard() Step {
 	return Step{Name: g.name(), Verb: "find_card", Board: pick(g, "Deals", "Deals", "Care")}
 }
 
-// moveCard moves the card to a stage of its board, and sometimes to one that the board does not
-// have.
+// moveCard moves the card to a stage of its board, and sometimes to an unknown one.
 func (g *generator) moveCard(f known) Step {
 	board := f.board
 	if board == "" || g.chance(6) {

@@ -8,8 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// story makes up what people do: again and again something that starts a rule, and something that
-// concerns the run that comes of it.
+// story generates the acts: triggers of rules, and acts that concern the resulting runs.
 func (g *generator) story() {
 	acts := g.between(4, 8)
 	for g.chance(50) && acts < 25 {
@@ -22,7 +21,7 @@ func (g *generator) story() {
 	for _, r := range g.s.Rules {
 		t.apart = t.apart || acrossCustomers(&r)
 	}
-	if g.outreach && g.chance(70) { // somebody is written to, and others come just then
+	if g.outreach && g.chance(70) { // rules write to a new customer, and others arrive just then
 		for _, customer := range g.s.Customers[:len(g.s.Customers)-1] {
 			t.says(0, time.Duration(g.rand.IntN(40))*time.Second, customer, t.text())
 		}
@@ -43,20 +42,20 @@ type teller struct {
 	g     *generator
 	mark  int // of the scene
 	words []string
-	begun map[string]bool // who has a conversation
-	cards map[string]bool // who has a card
+	begun map[string]bool // customers with a conversation
+	cards map[string]bool // customers with a card
 	apart bool            // what one customer does may concern another
 	taken map[taken]bool
 }
 
-// taken is a mark at which a customer does something already, or with an empty name anybody.
+// taken is a mark at which a customer acts already or, with an empty name, any customer.
 type taken struct {
 	customer string
 	mark     int
 }
 
-// act adds an act. Of an exact scenario it happens at a mark of its own, the next that is free, or
-// so much behind one as a burst takes.
+// act adds an act. In an exact scenario it happens at a mark of its own, the next free one, or as
+// far behind one as a burst takes.
 func (t *teller) act(n int, behind time.Duration, a Act) {
 	g := t.g
 	if !g.s.Exact {
@@ -78,7 +77,7 @@ func (t *teller) act(n int, behind time.Duration, a Act) {
 	g.s.Story = append(g.s.Story, a)
 }
 
-// moment is when an act of a scene happens, beside its mark: of a wild scenario, anything.
+// moment is the offset of an act from its mark; in a wild scenario, anything.
 func (t *teller) moment() time.Duration {
 	if t.g.s.Exact {
 		return 0
@@ -86,7 +85,7 @@ func (t *teller) moment() time.Duration {
 	return time.Duration(weighted(t.g, choice[int]{40, 0}, choice[int]{20, t.g.rand.IntN(10)}, choice[int]{40, t.g.rand.IntN(1800)})) * time.Second
 }
 
-// text is what somebody writes: mostly what rules ask for.
+// text is what a customer writes: mostly a word that rules test for.
 func (t *teller) text() string {
 	text := pick(t.g, t.words...)
 	if t.g.chance(20) {
@@ -98,13 +97,13 @@ func (t *teller) text() string {
 	return text
 }
 
-// says lets a customer write.
+// says adds a message of a customer.
 func (t *teller) says(n int, behind time.Duration, customer, text string) {
 	t.begun[customer] = true
 	t.act(n, behind, Act{Kind: ActSays, Customer: customer, Text: text})
 }
 
-// scene starts a rule, and lets something come of it.
+// scene triggers a rule, and adds acts that concern its run.
 func (t *teller) scene() {
 	g := t.g
 	r := &g.s.Rules[g.rand.IntN(len(g.s.Rules))]
@@ -132,7 +131,7 @@ func (t *teller) scene() {
 	}
 }
 
-// start lets happen what starts a rule.
+// start adds the trigger of a rule.
 func (t *teller) start(r *Rule, customer string, behind time.Duration) {
 	g := t.g
 	event := ""
@@ -175,7 +174,7 @@ func (t *teller) card(customer string, behind time.Duration, board string) {
 	t.act(t.mark, behind, Act{Kind: ActCards, Customer: customer, Person: pick(t.g, People...), Board: board})
 }
 
-// burst lets a customer write several times within a minute.
+// burst adds several messages of a customer within a minute.
 func (t *teller) burst(customer string, behind time.Duration) {
 	g := t.g
 	n, text := g.few(1, 3), t.text()
@@ -198,8 +197,7 @@ func (t *teller) burst(customer string, behind time.Duration) {
 	}
 }
 
-// followUp lets something happen that concerns a run of a rule: an answer, an end, or the same
-// again.
+// followUp adds an act that concerns a run of a rule: an answer, an end, or another trigger.
 func (t *teller) followUp(r *Rule, customer string, behind time.Duration) {
 	g := t.g
 	later := t.mark + g.few(1, 4)
@@ -228,8 +226,7 @@ func (t *teller) followUp(r *Rule, customer string, behind time.Duration) {
 	}
 }
 
-// near is a moment at which a run of the rule may have come to something: just before, at, or just
-// after the end of one of its waits.
+// near is a moment near the end of one of the rule's waits: just before, at, or just after it.
 func (t *teller) near(r *Rule, behind time.Duration) time.Duration {
 	g := t.g
 	var ends []time.Duration
@@ -252,7 +249,7 @@ func (t *teller) near(r *Rule, behind time.Duration) time.Duration {
 	return min(max(at, 0), g.s.Length-time.Duration(t.mark)*mark)
 }
 
-// cancel lets an event of cancel_on happen.
+// cancel adds an event of cancel_on.
 func (t *teller) cancel(m Match, n int, behind time.Duration, customer, person string) {
 	switch {
 	case m.Event == vocabulary.MessageReceived:
@@ -272,7 +269,7 @@ func (t *teller) cancel(m Match, n int, behind time.Duration, customer, person s
 	}
 }
 
-// pauses lets a person stop a rule, or everything, and mostly resume it.
+// pauses adds holds on a rule, or on everything, and mostly their end.
 func (g *generator) pauses() {
 	rule := ""
 	if g.chance(60) {
@@ -288,8 +285,7 @@ func (g *generator) pauses() {
 	}
 }
 
-// aside is a moment at which nobody does anything else, in an exact scenario, and which comes after
-// another.
+// aside is a later moment without another act, in an exact scenario.
 func (g *generator) aside(after time.Duration) time.Duration {
 	last := g.s.Story[len(g.s.Story)-1].At
 	if !g.s.Exact {
@@ -302,7 +298,7 @@ func (g *generator) aside(after time.Duration) time.Duration {
 	return time.Duration(int(after/mark)+g.rand.IntN(1+int(last/mark)))*mark + stopPhase
 }
 
-// reloads lets other rules take the place of those that there are, and sometimes gives them back.
+// reloads adds changes of the rules, and sometimes back.
 func (g *generator) reloads() {
 	other := cloneRules(g.s.Rules)
 	switch i := g.rand.IntN(len(other)); g.rand.IntN(5) {
@@ -329,7 +325,7 @@ func (g *generator) reloads() {
 	}
 }
 
-// longer changes how long a rule waits; where it does not wait, who it is for.
+// longer changes how long a rule waits or, if it does not wait, its audience.
 func (g *generator) longer(r *Rule) {
 	was := cloneRules([]Rule{*r})[0]
 	everyStep([]Rule{*r}, func(s *Step) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// troubles makes up what goes wrong.
+// troubles generates what goes wrong.
 func (g *generator) troubles() {
 	if !g.s.Exact {
 		g.wildTroubles()
@@ -26,7 +26,7 @@ func (g *generator) troubles() {
 	}
 }
 
-// nth is the number of something of which there may be as many as that: mostly an early one.
+// nth is an index up to a maximum: mostly an early one.
 func (g *generator) nth(most int) int {
 	most = max(2, most)
 	for g.chance(40) && most > 4 {
@@ -35,7 +35,7 @@ func (g *generator) nth(most int) int {
 	return 1 + g.rand.IntN(most)
 }
 
-// How many of each there may be.
+// deliveries, calls and points estimate how many of each a story has at most.
 func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
 func (g *generator) calls() int      { return 2 * len(g.s.Story) }
 func (g *generator) points() int     { return 12 * len(g.s.Story) }
@@ -49,7 +49,7 @@ func (g *generator) still() time.Duration {
 func (g *generator) harmless() Trouble {
 	switch g.rand.IntN(10) {
 	case 0:
-		return Trouble{Kind: TroublePrune, At: g.still(), For: g.keep()}
+		return Trouble{Kind: TroublePrune, At: g.still(), For: g.retention()}
 	case 1:
 		return Trouble{Kind: TroubleCopy, At: g.still()}
 	case 2, 3:
@@ -60,9 +60,9 @@ func (g *generator) harmless() Trouble {
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
 }
 
-// keep is how long records are kept: what unfinished runs need stays, but what rules count must be
-// there.
-func (g *generator) keep() time.Duration {
+// retention is how long records are kept: what unfinished runs need stays, but what rules count
+// must be there.
+func (g *generator) retention() time.Duration {
 	counts := false
 	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
 		everyCond(list, func(c *Cond) { counts = counts || c.Kind == CondCount })
@@ -89,14 +89,14 @@ func (g *generator) delay() Trouble {
 	return Trouble{Kind: pick(g, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter), N: g.nth(g.calls()), More: g.between(1, 2)}
 }
 
-// share lets several engines work, and one overtake another.
+// share adds engines, and lets one overtake another.
 func (g *generator) share(engines int) {
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEngines, More: engines})
 	for range g.few(0, 3) {
 		if g.chance(50) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			// Another engine has its turn while the one whose leases are gone is in the middle of something.
+			// Another engine works while the one whose leases expired is in the middle of something.
 			n := g.nth(g.points() / 2)
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 4)})
 		}
@@ -125,8 +125,8 @@ func (g *generator) wildTroubles() {
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
 }
 
-// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated
-// behind it.
+// uncertain makes a call fail before its effect, perhaps several times, and after it when it is
+// retried.
 func (g *generator) uncertain(n int) {
 	times := g.few(1, 7)
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503Before, TroubleCutBefore), N: n, More: times})
@@ -138,7 +138,7 @@ func (g *generator) uncertain(n int) {
 	}
 }
 
-// copyWhileStopped lets the journal be copied while something is stopped.
+// copyWhileStopped copies the journal during a hold.
 func (g *generator) copyWhileStopped() {
 	for _, a := range g.s.Story {
 		if a.Kind == ActPauses && g.chance(40) {

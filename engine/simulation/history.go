@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A History is what happened on a desk, as the imitated service saw it. It says nothing of the
+// A History is what happened on a desk, as the imitated service saw it. It has nothing of the
 // engine's own records.
 type History struct {
 	Events  []Event  // that the service raised, in its order
@@ -24,11 +24,11 @@ type Event struct {
 	ID       string
 	Type     string
 	At       time.Time // created_at
-	Customer string    // whose it is; empty where it is nobody's
+	Customer string    // the customer concerned; may be empty
 	Data     json.RawMessage
-	Cause    string    // the key of the step whose call raised it; empty is a person
+	Cause    string    // the key of the step whose call raised it; empty if a person did
 	Heard    time.Time // when it was first acknowledged, or found; the zero time is never
-	Found    bool      // the backfill found what it tells of
+	Found    bool      // the backfill found it
 }
 
 // isCalled reports whether the engine calls the event by this id. That of what was found begins
@@ -47,7 +47,7 @@ type Effect struct {
 	Verb     string // send_message, transfer, set_sector, add_labels, remove_labels, set_labels, update_conversation, mark_read, close_attendance, create_card, move_card, update_card, open_conversation
 	Detail   string // what was written, up to " #"; else the names that were set, sorted and joined by commas
 	Event    string // the id behind " #", of the event whose run wrote it
-	Step     string // the key of the step that called; for reports only, judges do not look at it
+	Step     string // the key of the calling step; for reports only, judges ignore it
 }
 
 // A Call is a changing call.
@@ -59,7 +59,7 @@ type Call struct {
 	Came   bool // the service carried it out
 }
 
-// A Stop is a stretch in which a rule, or with an empty one everything, was stopped by a person.
+// A Stop is a span in which a person held a rule or, with an empty one, everything.
 type Stop struct {
 	Rule     string
 	From, To time.Time // the zero time is that it was never resumed
@@ -67,13 +67,13 @@ type Stop struct {
 	CallsEnd int
 	UnderWay []string // the keys of the steps whose calls the answer names
 
-	// Bounds are those that had stopped the rule too when it was resumed, and were counted anew:
-	// that of a customer, and with an empty name that of all messages.
+	// Bounds are those that had stopped the rule too when it was resumed, and were reset: that of a
+	// customer and, with an empty name, that of all messages.
 	Bounds []string `json:",omitempty"`
 }
 
-// A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a
-// person fired.
+// A Firing is an event that the service did not raise: a tick of a schedule, or a manual start by a
+// person.
 type Firing struct {
 	Rule     string
 	At       time.Time

@@ -14,18 +14,18 @@ import (
 	_ "time/tzdata" // desks are in a zone, also on machines without any
 )
 
-// hold places and lifts what a person stops, from beside the engines.
+// hold places and lifts holds, from outside the engines.
 func (w *world) hold(ctx context.Context, list []hold) {
 	for _, h := range list {
 		w.activity++
-		if err := w.place(ctx, h); err != nil {
+		if err := w.placeHold(ctx, h); err != nil {
 			w.outcome.Failure = fmt.Sprintf("stop: %v", err)
 		}
 	}
 }
 
-// place places or lifts a hold, and notes when that was acknowledged.
-func (w *world) place(ctx context.Context, h hold) error {
+// placeHold places or lifts a hold, and notes when that was acknowledged.
+func (w *world) placeHold(ctx context.Context, h hold) error {
 	j, err := w.store.Beside()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (w *world) place(ctx context.Context, h hold) error {
 	return nil
 }
 
-// trouble lets something go wrong that has a time.
+// trouble carries out a trouble that has a time.
 func (w *world) trouble(ctx context.Context, t Trouble) error {
 	w.outcome.Coverage[[2]string{"engine", t.Kind}]++
 	w.activity++
@@ -109,7 +109,7 @@ func (w *world) trouble(ctx context.Context, t Trouble) error {
 	return nil
 }
 
-// act lets a person do something.
+// act carries out an act of a person.
 func (w *world) act(ctx context.Context, a Act) error {
 	w.activity++
 	switch a.Kind {
@@ -127,7 +127,7 @@ func (w *world) act(ctx context.Context, a Act) error {
 	return w.desk.act(ctx, a)
 }
 
-// reload lets the other rules take the place of those in use.
+// reload swaps the rules.
 func (w *world) reload() error {
 	if w.other == nil {
 		return nil
@@ -161,7 +161,7 @@ func (w *world) reloadAtWork() error {
 	return nil
 }
 
-// intervene lets a person do something while an engine is at work.
+// intervene carries out an act of a person during an engine's work.
 func (w *world) intervene(ctx context.Context, t Trouble) error {
 	w.activity++
 	if t.Kind == TroubleReload {
@@ -174,13 +174,13 @@ func (w *world) intervene(ctx context.Context, t Trouble) error {
 	if _, stopped := w.stops[h.rule]; stopped {
 		return nil
 	}
-	end := happening{w.now.Add(t.For), func(context.Context) error {
+	end := timedAct{w.now.Add(t.For), func(context.Context) error {
 		w.holds = append(w.holds, hold{rule: h.rule, lift: true})
 		return nil
 	}}
-	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a happening, at time.Time) int { return a.at.Compare(at) })
+	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a timedAct, at time.Time) int { return a.at.Compare(at) })
 	w.timed = slices.Insert(w.timed, i, end)
-	return w.place(ctx, h)
+	return w.placeHold(ctx, h)
 }
 
 // fire starts a manual rule for a customer's conversation.

@@ -31,7 +31,7 @@ const (
 	Postgres Kind = "postgres"
 )
 
-// A Journal is what an engine keeps its records in, and what people look at.
+// A Journal is an engine's journal, with what people read.
 type Journal interface {
 	journal.Journal
 	journal.Reader
@@ -54,12 +54,11 @@ type JournalStore interface {
 	// Launch opens the journal as the nth engine does, Leave closes it, however it was left.
 	Launch(ctx context.Context, n int) (Journal, error)
 	Leave(n int) error
-	// Beside is the journal as a command beside the engines has it.
+	// Beside is the journal for a command beside the engines.
 	Beside() (Journal, error)
-	// Copy copies the journal. Who launches from then on gets the copy. No engine has it open.
+	// Copy copies the journal. Later launches use the copy. No engine has it open.
 	Copy(ctx context.Context) error
-	// Steal lets the leases of an engine run out in the middle of its work. It reports whether there
-	// are leases.
+	// Steal expires the leases of an engine during its work. It reports whether there are leases.
 	Steal(n int) bool
 	Close() error
 }
@@ -97,7 +96,7 @@ func emptyJournal(ctx context.Context, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left is the system's temporary folder's affair
+	defer func() { _ = os.RemoveAll(folder) }() // the system cleans its temporary folder
 	file := filepath.Join(folder, "empty.db")
 	j, err := sqlite.Open(ctx, file, sqlite.Options{})
 	if err != nil {
@@ -149,8 +148,8 @@ func (s *fileStore) Leave(int) error {
 	return j.Close()
 }
 
-// Beside is the engine's own journal while there is one: what another process would write is
-// written by another caller.
+// Beside is the engine's own journal while it is open: another caller stands in for another
+// process.
 func (s *fileStore) Beside() (_ Journal, err error) {
 	if s.journal != nil {
 		return s.journal, nil
@@ -268,8 +267,8 @@ func (s *postgresStore) Close() error {
 // runNumber is how texts name a run by its number, which differs from journal to journal.
 var runNumber = regexp.MustCompile(`\brun \d+\b`)
 
-// record tells all that the engine recorded: events with what was decided, runs with their steps.
-// What only says where something stands in one journal, as numbers do, is left out.
+// record returns all that the engine recorded: events with their verdicts, runs with their steps.
+// It leaves out what differs between journals, as row numbers do.
 func (w *world) record(ctx context.Context) (string, error) {
 	j, err := w.store.Beside()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The judges look at what the service saw, and at rules as the scenario has them. They share no
-// code with the engine.
+// The judges check what the service saw, against the rules of the scenario. They share no code with
+// the engine.
 
 // Ledger returns which laws of every desk were broken, whatever went wrong on it.
 func Ledger(s *Scenario, o *Outcome) (broken []string) {
@@ -30,7 +30,7 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// everRule returns the rules of the scenario by id, where an id means the same all the time.
+// steady returns the rules of the scenario by id, where an id means the same all the time.
 func (s *Scenario) steady() map[string]*Rule {
 	out := map[string]*Rule{}
 	if s.Other != nil {
@@ -44,7 +44,7 @@ func (s *Scenario) steady() map[string]*Rule {
 
 func (e *Effect) rule() string { return ruleOfStep(e.Step) }
 
-// once are the verbs whose effect must come once for each step.
+// onceVerbs are the verbs whose effect must come once for each step.
 var onceVerbs = []string{"send_message", "create_card", "transfer", "close_attendance", "open_conversation"}
 
 // twice finds what was done twice: by the step that called, and by what was written.
@@ -67,7 +67,7 @@ func twice(_ *Scenario, o *Outcome) (broken []string) {
 // calledAgain finds calls that were made long after the same call of the same step had come.
 func calledAgain(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 {
-		return nil // what became of it may be found out when it goes on
+		return nil // its result may be settled when it resumes
 	}
 	type call struct{ step, method, path string }
 	came := map[call]time.Time{}
@@ -85,7 +85,7 @@ func calledAgain(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// toldAgain finds what rules did about an event that told of what had been found before.
+// toldAgain finds effects on a delivered event that a backfill had found before.
 func toldAgain(_ *Scenario, o *Outcome) (broken []string) {
 	found := map[string]*Event{}
 	for i := range o.Events {
@@ -103,7 +103,7 @@ func toldAgain(_ *Scenario, o *Outcome) (broken []string) {
 
 func clock(t time.Time) string { return t.UTC().Format("02 15:04:05.000") }
 
-// whileStopped finds calls that began after a person was told that there are none.
+// whileStopped finds calls that began after a person's hold was confirmed.
 func whileStopped(_ *Scenario, o *Outcome) (broken []string) {
 	for _, stop := range o.Stops {
 		allowed := slices.Clone(stop.UnderWay)
@@ -194,7 +194,7 @@ func firstEffects(r *Rule, o *Outcome) (list []Effect) {
 // overLimit finds more runs of a rule in a window than its limit allows.
 func overLimit(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 || s.away() > slack/2 {
-		return nil // when runs began cannot be told from their effects
+		return nil // effects do not show when runs began
 	}
 	for _, r := range s.steady() {
 		if r.Limit == nil || r.Limit.By != "" || r.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
@@ -256,13 +256,13 @@ func pastTheEnd(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// underWayAt reports whether the step of an effect had begun to call before a time: what is under
-// way comes to its end.
+// underWayAt reports whether the step of an effect had begun to call before a time: a hold lets it
+// finish.
 func underWayAt(o *Outcome, e *Effect, at time.Time) bool {
 	return slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Step == e.Step && !c.At.After(at) })
 }
 
-// neverDone finds events that a rule without any condition must have answered, and did not.
+// neverDone finds events that an unconditional rule must have answered, and did not.
 func neverDone(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 || s.Safety != (Safety{}) || o.Failure != "" || s.away() > slack {
 		return nil
@@ -288,7 +288,7 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// neverDecided finds events without a verdict, and runs that nobody goes on with, long after their
+// neverDecided finds events without a verdict, and runs that no engine continues, long after their
 // time.
 func neverDecided(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 || o.Failure != "" || s.away() > slack {
@@ -314,11 +314,11 @@ func neverDecided(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// neverHeard finds what a rule listens to and no engine has heard of, although it was told again,
-// or could be found.
+// neverHeard finds events that a rule listens to and no engine recorded, although they were
+// redelivered, or could be found.
 func neverHeard(s *Scenario, o *Outcome) (broken []string) {
 	if o.Failure != "" || slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
-		return nil // the backfill goes on from where it was by its clock
+		return nil // the backfill continues from its position by its clock
 	}
 	asked := map[string]bool{}
 	for _, r := range s.steady() {
@@ -385,7 +385,7 @@ func neverRecorded(s *Scenario, o *Outcome) (broken []string) {
 // ofItself finds effects of rules on what a rule did, where they are about what others do.
 func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
-		return nil // own effects are known by when they happened
+		return nil // own effects are recognized by their time
 	}
 	caused := map[string]*Event{}
 	for i := range o.Events {
@@ -402,9 +402,9 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// Same returns how the effects on a desk on which things went wrong differ from those on the
-// same desk undisturbed: by customer and rule, in their order. Runs of a rule that are beside
-// each other have none among them; the effects of each have.
+// Same returns how the effects of a scenario with troubles differ from those of the same scenario
+// undisturbed: by customer and rule, in order. Concurrent runs of a rule have no order among them;
+// the effects of each have.
 func Same(s *Scenario, calm, played *Outcome) (differences []string) {
 	parallel := func(rule string) bool {
 		is := func(r Rule) bool { return r.ID == rule && r.Mode == "parallel" }

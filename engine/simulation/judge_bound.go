@@ -49,9 +49,9 @@ func overBound(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// countedAnew returns after how many calls a bound was counted anew, because a person let a rule
-// go on that it had stopped. That person was told so, and it is true: since it was last counted
-// anew the bound had been filled, also by that rule.
+// countedAnew returns after how many calls a bound was reset, because a person resumed a rule that
+// it had stopped. The engine reported the reset, and rightly: since the last reset the bound had
+// been filled, also by that rule.
 func countedAnew(o *Outcome, b Bound, name string, list []message) (anew []int) {
 	since := 0
 	for _, stop := range o.Stops {

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/engine/simulation"
 )
 
-// Who lets a rule go on that a bound has stopped has its messages counted anew; nobody else has.
+// Resuming a rule that a bound has stopped resets the count of its messages; nothing else does.
 func TestBoundIsCountedAnew(t *testing.T) {
 	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
 	const rule = "r1"

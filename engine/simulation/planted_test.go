@@ -26,7 +26,7 @@ var (
 
 const root = "../.."
 
-// A hunt is what came of looking for a bug.
+// A hunt is the result of a search for a bug.
 type hunt struct {
 	seed uint64
 	law  string
@@ -98,7 +98,7 @@ func buildPlanted(t *testing.T, b *planted.Bug) string {
 	return binary
 }
 
-// shown is how a campaign tells of the first difference.
+// shown matches a campaign's report of the first difference.
 var shown = regexp.MustCompile(`(?m)^\s*seed (\d+): (\w+): `)
 
 // look plays desks until one shows the bug, or the processor time is used up. One thread plays, so

@@ -23,8 +23,8 @@ import (
 // errDead is what an engine hears from its journal and its actions once it has been stopped.
 var errDead = errors.New("the engine was stopped here")
 
-// A process is an engine with everything that it has in memory. After a stop the same process is
-// launched anew, and knows only what its journal does.
+// A process is an engine with its memory. After a stop the same process is launched again, and
+// knows only its journal.
 type process struct {
 	world   *world
 	n       int
@@ -40,7 +40,7 @@ type process struct {
 	schedules *schedule.Source
 	backfill  *backfill.Source
 
-	unscheduled bool // the schedules do not know the rules of now
+	unscheduled bool // the schedules still have the old rules
 
 	next time.Time // when it has something to do
 	look time.Time // when the backfill has
@@ -141,9 +141,9 @@ func (w *world) recovery() time.Duration {
 	return 3 * time.Minute
 }
 
-// signIn lets the engine find out that none was there. One that runs writes down every few seconds
-// that it is; a made-up one has nothing to do in between, and so that is written for it when it
-// ends, or when another is there.
+// signIn lets the engine detect a gap without any engine. A real one records every few seconds that
+// it is up; a simulated one is idle in between, so this is recorded for it when it stops, or when
+// another starts.
 func (p *process) signIn() error {
 	if slices.ContainsFunc(p.world.engines, func(other *process) bool { return other != p && other.up() }) {
 		if err := p.wasThere(); err != nil {
@@ -153,7 +153,7 @@ func (p *process) signIn() error {
 	return p.engine.SignIn(p.ctx, p.world.clock())
 }
 
-// wasThere writes down that an engine is there.
+// wasThere records that an engine is up.
 func (p *process) wasThere() error {
 	const name = "present/" + workspace
 	ctx := context.WithoutCancel(p.ctx)
@@ -162,7 +162,7 @@ func (p *process) wasThere() error {
 		return err
 	}
 	known := map[string]json.RawMessage{}
-	_ = json.Unmarshal([]byte(old), &known) // at first there is nothing
+	_ = json.Unmarshal([]byte(old), &known) // empty at first
 	if known["seen"], err = json.Marshal(p.world.clock().UTC()); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (p *process) wasThere() error {
 	return p.journal.SetCursor(ctx, name, string(text))
 }
 
-// recovered hears that the backfill has looked for everything.
+// recovered is called after a complete pass of the backfill.
 func (p *process) recovered(ctx context.Context, until time.Time) {
 	if err := p.engine.Recovered(ctx, workspace, until); err != nil && !p.dead {
 		p.failure = fmt.Sprintf("what was found is not known: %v", err)
@@ -186,7 +186,7 @@ type finderJournal interface {
 	journal.Finder
 }
 
-// A foundJournal hands what was found to the engine, and tells what is known.
+// A foundJournal passes findings to the engine, and reads what is recorded.
 type foundJournal struct {
 	finderJournal
 	process *process
@@ -272,12 +272,12 @@ func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, er
 	return fresh, err
 }
 
-// lookAhead lets the schedules know that nobody sleeps.
+// lookAhead ticks the schedules, so that they see no gap.
 func (p *process) lookAhead(at time.Time) {
 	_, _ = p.schedules.Tick(p.ctx, at, p.accept) // what fails is tried again
 }
 
-// tick lets the engine do what is due. The first of its workers looks after schedules too.
+// tick runs what is due in the engine. The first of its workers runs schedules too.
 func (p *process) tick(first bool) {
 	if p.dead || !p.up() {
 		return
@@ -379,7 +379,7 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 	return fresh, err
 }
 
-// AcceptFound is what Engine.AcceptFound asks for.
+// AcceptFound is what Engine.AcceptFound requires.
 func (j mortalJournal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
 	return j.Journal.(journal.Finder).AcceptFound(ctx, found)
 }
@@ -414,7 +414,7 @@ func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error 
 	return j.Journal.SetCursor(ctx, name, value)
 }
 
-// mostClaims is how often an engine may look for work while time stands still.
+// mostClaims bounds the claims of an engine while the clock stands still.
 const mostClaims = 2000
 
 func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {

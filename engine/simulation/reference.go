@@ -13,23 +13,23 @@ import (
 // The reference (this file and those beside it: rules, runs, steps, facts) says what rules must do,
 // from docs/language.md, as plainly and slowly as possible. It knows nothing of the engine: no
 // journal, no retries, no crashes. It takes the events of an undisturbed desk as they were raised,
-// and says which effects the rules must have had on them. An effect that it does not expect was
-// doubled or is wrong, one that is missing was lost.
+// and returns the effects that the rules must have had on them. An effect that it does not expect
+// was doubled or is wrong, one that is missing was lost.
 //
-// Undisturbed means: everything is heard when it happens, calls take no time, and what is due is
-// done when it is due. What the documents leave open, or what only engine/README.md and the code
-// tell, is marked with "Looked up".
+// Undisturbed means: events arrive when they happen, calls take no time, and what is due is done
+// when it is due. What the documents leave open, or what only engine/README.md and the code say, is
+// marked with "Looked up".
 //
-// Looked up, of what happens at one instant: first everything that people did is heard, then the
-// ticks of schedules. Lanes have their turn in the order in which they were due, then of their
-// names; in each come its events in order (an event is decided by all rules in the order of their
-// ids, then the runs that it began take their steps in that order, then comes the next event), then
-// what was gathered, then the runs that are due, the oldest first. What the engine's own calls
-// raised is heard when nothing else is left to do.
+// Looked up, of what happens at one instant: first come all events of people, then the ticks of
+// schedules. Lanes are processed in the order in which they were due, then by name; each in this
+// order: its events (all rules decide on an event in the order of their ids, then the runs that it
+// began take their steps in that order, then comes the next event), then what was gathered, then
+// the due runs, the oldest first. Events raised by the engine's own calls come when nothing else is
+// left to do.
 
-// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open
-// is the order of what happens at one instant where many lanes have to do with each other: runs
-// that go to other conversations while their own has more events than an engine takes at a time.
+// Comparable reports whether Expect is exact for a scenario, and if not, why. Expect leaves open
+// the order at one instant when many lanes interact: runs that go to other conversations while
+// their own has more events than an engine takes at a time.
 func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
@@ -44,7 +44,7 @@ func Expect(s *Scenario, h *History) []Effect {
 		panic(err) // the program carries the zones with it
 	}
 	o := &oracle{
-		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]taking{}, folded: map[string]bool{},
+		scenario: s, history: h, zone: zone, talks: map[string]*talkState{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]countedUse{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
 		o.told = append(o.told, o.read(&h.Events[i]))
@@ -62,7 +62,7 @@ func Expect(s *Scenario, h *History) []Effect {
 	return o.effects
 }
 
-// ---- The desk: what events tell of it.
+// ---- The desk: its state, from the events.
 
 // An oracle is a desk, the rules on it, and what they must do.
 type oracle struct {
@@ -71,29 +71,29 @@ type oracle struct {
 	zone     *time.Location
 	now      time.Time
 	round    int // how often everything was done at this instant
-	turn     int // in which lanes are looked at, one after another
-	calls    int // that runs have made
+	turn     int // a round over the due lanes
+	calls    int // made by runs
 
-	talks  map[string]*talk // by customer
-	visits []*visitState    // attendances, oldest first
-	cards  []*cardState     // oldest first
-	told   []*occurrence    // the history's events
-	coming []*occurrence    // those that were not heard yet
-	fired  int              // of the history's firings
+	talks  map[string]*talkState // by customer
+	visits []*visitState         // attendances, oldest first
+	cards  []*cardState          // oldest first
+	told   []*occurrence         // the history's events
+	coming []*occurrence         // those that were not heard yet
+	fired  int                   // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
 	order  int
 
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
-	bounded map[bound]bool      // what safety bounds have stopped
-	taken   map[string][]taking // of limits and bounds
-	folded  map[string]bool     // events that told of what a call made
+	bounded map[bound]bool          // safety bounds in force
+	taken   map[string][]countedUse // of limits and bounds
+	folded  map[string]bool         // events already attributed to a call
 	effects []Effect
 }
 
-// A talk is a conversation.
-type talk struct {
+// A talkState is a conversation.
+type talkState struct {
 	id, customer, contact  string
 	labels                 []string
 	sector, assignee, name string
@@ -121,7 +121,7 @@ type cardState struct {
 	done                bool
 }
 
-// An occurrence is an event as the engine hears it, also of a schedule or a person.
+// An occurrence is an event as the engine gets it, also of a schedule or a person.
 type occurrence struct {
 	Event
 	rule  string // the only one that it is for
@@ -129,10 +129,10 @@ type occurrence struct {
 	lane  string
 	heard int       // its number
 	came  time.Time // when it was heard: an item of a tick that had to wait, later than it happened
-	order int       // in which it was decided; 0 is that it was not yet
+	order int       // in which it was decided; 0 if not yet
 
 	message *said // and what else it carries, as it was then
-	talk    *talk
+	talk    *talkState
 	visit   *visitState
 	card    *cardState
 }
@@ -170,7 +170,7 @@ func (o *oracle) read(e *Event) *occurrence {
 			Talk                    string `json:"conversation_id"`
 		}
 	}
-	_ = json.Unmarshal(e.Data, &d) // what it does not tell is not known
+	_ = json.Unmarshal(e.Data, &d) // missing fields stay empty
 	names := o.history.Names
 	out := &occurrence{Event: *e, lane: "event:" + e.ID}
 	if c := d.Card; c != nil {
@@ -183,7 +183,7 @@ func (o *oracle) read(e *Event) *occurrence {
 		out.visit, out.lane = &visitState{a.ID, a.Talk, a.Status == "open", a.Opened, a.Answered != ""}, laneOf(a.Talk)
 	}
 	if c := d.Conversation; c != nil {
-		t := &talk{id: c.ID, customer: e.Customer, contact: c.Contact, sector: names[c.Sector], assignee: names[c.Assignee], name: c.Name, pinned: c.Pinned, unread: c.Unread}
+		t := &talkState{id: c.ID, customer: e.Customer, contact: c.Contact, sector: names[c.Sector], assignee: names[c.Assignee], name: c.Name, pinned: c.Pinned, unread: c.Unread}
 		for _, id := range c.Labels {
 			t.labels = append(t.labels, names[id])
 		}
@@ -204,9 +204,8 @@ func (o *oracle) read(e *Event) *occurrence {
 
 func laneOf(talk string) string { return "conversation:" + talk }
 
-// learn makes the desk what an event tells of it. What the engine itself does is known without
-// that.
-func (o *oracle) learn(e *occurrence) {
+// applyEvent updates the desk from an event. The engine's own effects are known without that.
+func (o *oracle) applyEvent(e *occurrence) {
 	if e.talk != nil {
 		t := *e.talk
 		if before := o.talks[e.Customer]; before != nil {
@@ -233,8 +232,8 @@ func (o *oracle) learn(e *occurrence) {
 	if e.message != nil {
 		t := o.talks[e.Customer]
 		t.said = append(t.said, *e.message)
-		// Looked up: a person's message is the first response to the open attendance, and no event tells
-		// that.
+		// Looked up: a person's message is the first response to the open attendance, and no event says
+		// so.
 		if v := o.visitOf(t.id); v != nil && e.message.by == "team" {
 			v.answered = true
 		}
@@ -251,7 +250,7 @@ func (o *oracle) visitOf(talk string) *visitState {
 	return nil
 }
 
-func (o *oracle) talkOf(id string) *talk {
+func (o *oracle) talkOf(id string) *talkState {
 	for _, t := range o.talks {
 		if t.id == id {
 			return t
@@ -290,11 +289,11 @@ func (o *oracle) next() (at time.Time) {
 	return at
 }
 
-// live lets everything happen that happens at this instant.
+// live runs everything that happens at this instant.
 func (o *oracle) live() {
-	people := o.come(func(e *occurrence) bool { return e.Cause == "" })
+	people := o.takeArrived(func(e *occurrence) bool { return e.Cause == "" })
 	for _, e := range people {
-		o.learn(e)
+		o.applyEvent(e)
 	}
 	manual := 0
 	for i, f := range o.history.Fired {
@@ -302,36 +301,36 @@ func (o *oracle) live() {
 			continue
 		}
 		if manual++; i >= o.fired && o.talks[f.Customer] != nil {
-			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
+			o.addToLane(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
 		}
 	}
 	for _, e := range people {
-		o.hear(e)
+		o.addToLane(e)
 	}
 	for ; o.fired < len(o.history.Fired) && !o.history.Fired[o.fired].At.After(o.now); o.fired++ {
 		if f := o.history.Fired[o.fired]; f.Customer == "" {
-			o.hear(&occurrence{Event: Event{ID: f.Rule + "/" + f.At.UTC().Format(time.RFC3339), Type: "schedule", At: f.At}, rule: f.Rule, lane: "schedule:" + f.Rule, tick: true})
+			o.addToLane(&occurrence{Event: Event{ID: f.Rule + "/" + f.At.UTC().Format(time.RFC3339), Type: "schedule", At: f.At}, rule: f.Rule, lane: "schedule:" + f.Rule, tick: true})
 		}
 	}
 	const restless = 400
 	for o.round = 0; o.round < restless; o.round++ {
 		busy := o.work()
-		own := o.come(func(e *occurrence) bool {
+		own := o.takeArrived(func(e *occurrence) bool {
 			return slices.ContainsFunc(o.runs, func(r *oracleRun) bool { return r.caused(e) && r.called.Equal(o.now) })
 		})
 		if !busy && len(own) == 0 && o.round > 0 {
-			if own = o.come(func(*occurrence) bool { return true }); len(own) == 0 {
-				return // nothing is left, not even of calls that nobody expected
+			if own = o.takeArrived(func(*occurrence) bool { return true }); len(own) == 0 {
+				return // nothing is left, not even unexpected calls
 			}
 		}
 		for _, e := range own {
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 }
 
-// come takes those of the coming events that have happened by now.
-func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
+// takeArrived takes the coming events that have happened by now.
+func (o *oracle) takeArrived(which func(*occurrence) bool) (list []*occurrence) {
 	o.coming = slices.DeleteFunc(o.coming, func(e *occurrence) bool {
 		comes := !e.At.After(o.now) && which(e)
 		if comes {
@@ -342,8 +341,8 @@ func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
 	return list
 }
 
-// hear puts an event into its lane.
-func (o *oracle) hear(e *occurrence) {
+// addToLane puts an event into its lane.
+func (o *oracle) addToLane(e *occurrence) {
 	o.heard++
 	e.heard, e.came = o.heard, o.now
 	if o.lanes[e.lane] == nil {
@@ -356,15 +355,15 @@ func (o *oracle) hear(e *occurrence) {
 // A bound stops a rule in one conversation, or with the filled count of all messages everywhere.
 type bound struct{ rule, filled string }
 
-// A taking is one of those that a limit or a bound counts.
-type taking struct {
+// A countedUse is one run or message that a limit or a bound counts.
+type countedUse struct {
 	at   time.Time
 	rule string
 }
 
-// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety
-// bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a person's
-// command comes after what the engine does at that instant, else before.
+// stopped reports whether a person holds a rule or, with an empty one, everything, or a safety
+// bound stops it in a lane. Looked up in world.go: on a desk with an even seed a person's command
+// comes after what the engine does at that instant, else before.
 func (o *oracle) stopped(rule, lane string) bool {
 	passed := func(t time.Time) bool {
 		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
@@ -375,7 +374,7 @@ func (o *oracle) stopped(rule, lane string) bool {
 			return true
 		}
 		if s.Rule == rule && over && s.To.Equal(o.now) {
-			for b := range o.bounded { // `quando resume --rule` lets that go on too, and it is counted anew
+			for b := range o.bounded { // `quando resume --rule` lifts that too, and resets the count
 				if b.rule == rule {
 					delete(o.bounded, b)
 					delete(o.taken, b.filled)
@@ -386,7 +385,7 @@ func (o *oracle) stopped(rule, lane string) bool {
 	return o.bounded[bound{rule, "messages"}] || o.bounded[bound{rule, lane}]
 }
 
-// work lets every lane have its turn until nothing is due, and reports whether anything was.
+// work processes the due lanes until none is left, and reports whether there was any.
 func (o *oracle) work() (busy bool) {
 	for !o.stopped("", "") { // what is stopped altogether waits, events included
 		o.turn++
@@ -421,7 +420,7 @@ func (o *oracle) work() (busy bool) {
 		busy = true
 		lanes := slices.Sorted(maps.Keys(due))
 		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
-		claimed := map[string]int{} // how many events wait in each: what comes meanwhile has a later turn
+		claimed := map[string]int{} // how many events wait in each: what arrives meanwhile has a later turn
 		for _, lane := range lanes {
 			if l := o.lanes[lane]; l != nil {
 				claimed[lane] = len(l.waiting)
@@ -434,10 +433,9 @@ func (o *oracle) work() (busy bool) {
 	return busy
 }
 
-// visit does what is due in a lane. Looked up (engine/README.md, "One event, file by file"): of a
-// lane in which more than four events wait, four are taken at a time, and what was due when the
-// first of them came goes before, unless one of those that wait may end it, or be what it waits
-// for.
+// visit does what is due in a lane. Looked up (engine/README.md, "One event, file by file"): if
+// more than four events wait in a lane, four are taken at a time, and what was due when the first
+// of them came goes before, unless one of those that wait may end it, or be what it waits for.
 func (o *oracle) visit(lane string, claimed int) {
 	for _, r := range slices.Clone(o.runs) {
 		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {

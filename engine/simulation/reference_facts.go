@@ -17,12 +17,12 @@ type facts struct {
 	gathered []*occurrence
 	slept    bool
 
-	talk      *talk
+	talk      *talkState
 	talkKnown bool
 
 	visit      *visitState
 	visitKnown bool
-	visitID    string // the attendance that it is about, once that is known
+	visitID    string // the attendance concerned, once known
 
 	card      *cardState
 	cardKnown bool
@@ -51,7 +51,7 @@ func (f *facts) noCard() { f.card, f.cardKnown, f.cardID, f.cardless = nil, true
 // refetch makes facts be fetched afresh.
 func (f *facts) refetch() { f.talkKnown, f.visitKnown, f.cardKnown = false, false, false }
 
-func (o *oracle) talkFact(f *facts) *talk {
+func (o *oracle) talkFact(f *facts) *talkState {
 	if !f.talkKnown {
 		f.talkKnown, f.talk = true, f.e.talk
 		if now := o.talks[f.e.Customer]; f.slept || f.talk == nil {
@@ -64,7 +64,7 @@ func (o *oracle) talkFact(f *facts) *talk {
 	return f.talk
 }
 
-// visitAtHand is the attendance that is meant, else the open one.
+// visitAtHand is the attendance concerned, else the open one.
 func (o *oracle) visitAtHand(f *facts) *visitState {
 	for _, v := range o.visits {
 		if v.id == f.visitID {
@@ -77,8 +77,8 @@ func (o *oracle) visitAtHand(f *facts) *visitState {
 	return nil
 }
 
-// visitFact is the attendance. Looked up: the one that was open when it was first asked for is
-// meant from then on, also when it is closed.
+// visitFact is the attendance. Looked up: the one that was open at the first read stays the one
+// concerned, also when it is closed.
 func (o *oracle) visitFact(f *facts) *visitState {
 	if !f.visitKnown {
 		f.visitKnown, f.visit = true, f.e.visit
@@ -134,9 +134,8 @@ func (c *Cond) asksFor(fact string) bool {
 	return of[c.Kind] == fact || slices.ContainsFunc(c.Of, func(part Cond) bool { return part.asksFor(fact) })
 }
 
-// holds evaluates a condition; none is true. It is not ok where it fails: it asks for a part of
-// what is not there. Looked up: all facts that an expression names are fetched before it is
-// evaluated.
+// holds evaluates a condition; none is true. It is not ok if it fails: it reads a field of a
+// missing fact. Looked up: all facts that an expression names are fetched before it is evaluated.
 func (o *oracle) holds(c *Cond, f *facts, results map[string]*occurrence) (yes, ok bool) {
 	if c.asksFor("attendance") {
 		o.visitFact(f)
@@ -157,7 +156,7 @@ func (o *oracle) holds(c *Cond, f *facts, results map[string]*occurrence) (yes, 
 func (o *oracle) evaluate(c *Cond, f *facts, results map[string]*occurrence) (yes, ok bool) {
 	t := o.talks[f.e.Customer]
 	switch c.Kind {
-	case CondAny, CondAll: // from left to right, as far as it matters
+	case CondAny, CondAll: // left to right, with short circuit
 		for i := range c.Of {
 			if yes, ok = o.holds(&c.Of[i], f, results); !ok || yes == (c.Kind == CondAny) {
 				return yes, ok

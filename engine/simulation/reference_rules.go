@@ -27,14 +27,14 @@ func (o *oracle) rules() (list []*Rule) {
 	return list
 }
 
-// decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take
-// their first steps before the next event.
+// decide lets an event end and wake runs, and then all rules decide on it. The new runs take their
+// first steps before the next event.
 func (o *oracle) decide(e *occurrence) {
 	o.order++
 	e.order = o.order
 	for _, r := range slices.Clone(o.runs) {
 		switch {
-		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
+		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: a run ignores the events that it causes
 		case r.state == queued && r.born == o.turn: // Looked up: it hears that when it begins
 		case o.cancels(r, e):
 			r.leave(e.lane)
@@ -42,7 +42,7 @@ func (o *oracle) decide(e *occurrence) {
 			r.wake = o.now
 		}
 	}
-	var fired []*prospect
+	var fired []*firedRule
 	for _, rule := range o.rules() {
 		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
@@ -65,13 +65,13 @@ func matches(on, typ string) bool {
 	return on == typ || pattern && strings.HasPrefix(typ, prefix)
 }
 
-// takes reports whether a rule looks at an event of an age at all.
+// takes reports whether a rule considers an event of an age at all.
 func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 	if o.stopped(rule.ID, e.lane) {
 		return false // journal.md: while a single rule is stopped, events do not start it
 	}
-	// What the engine did starts no rule but those with `from: any`, and none from whose own effects
-	// it came.
+	// An effect of the engine starts no rule but those with `from: any`, and none in its own chain of
+	// causes.
 	for cause := e.Cause; cause != ""; {
 		parts := strings.SplitN(cause, "/", 4) // workspace, rule, event, path
 		if !rule.FromAny || parts[1] == rule.ID {
@@ -115,7 +115,7 @@ func (o *oracle) expand(rule *Rule, tick *occurrence) {
 		if rule.When.Each == "attendances" && v.open {
 			e, then := item(v.id, v.talk), *v
 			e.visit = &then
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 	for _, c := range slices.Backward(o.cards) {
@@ -124,7 +124,7 @@ func (o *oracle) expand(rule *Rule, tick *occurrence) {
 			if e.card = &then; c.talk == "" {
 				e.lane = "card:" + c.id
 			}
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 }
@@ -136,8 +136,8 @@ type oracleGather struct {
 	since, until   time.Time
 }
 
-// gather adds an event to those that are collected. Looked up: without at_most it is ten times
-// quiet, and the lane is that of the newest event.
+// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet, and
+// the lane is that of the newest event.
 func (o *oracle) gather(rule *Rule, e *occurrence) {
 	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
@@ -167,7 +167,7 @@ func (o *oracle) endGather(g *oracleGather) {
 		}
 		f := o.facts(last)
 		f.gathered = g.events
-		o.begin([]*prospect{o.judge(rule, f)})
+		o.begin([]*firedRule{o.judge(rule, f)})
 	}
 }
 
@@ -178,7 +178,7 @@ func quietOf(rule *Rule) time.Duration {
 	return rule.Gather.Quiet
 }
 
-// by works out what "the same" means for a rule; it is not ok where there is no such value.
+// by works out what "the same" means for a rule; it is not ok if there is no such value.
 func (o *oracle) by(expression string, f *facts) (string, bool) {
 	t := o.talks[f.e.Customer]
 	contact := ""
@@ -198,16 +198,16 @@ func (o *oracle) by(expression string, f *facts) (string, bool) {
 	return f.e.lane, true
 }
 
-// A prospect is a rule whose conditions hold, with what a run of it is counted by.
-type prospect struct {
+// A firedRule is a rule whose conditions hold, with what a run of it is counted by.
+type firedRule struct {
 	rule        *Rule
 	facts       *facts
 	by, limitBy string
 }
 
-// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false,
-// but the rule does not run either; nor does a shadow, whose effects nobody sees.
-func (o *oracle) judge(rule *Rule, f *facts) *prospect {
+// judge evaluates the conditions of a rule; nil means that it does not fire. A failed condition is
+// not false, but the rule does not run either; nor does a shadow, which has no visible effects.
+func (o *oracle) judge(rule *Rule, f *facts) *firedRule {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
 			return nil
@@ -222,11 +222,11 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 		return nil
 	}
 	o.pin(rule, f)
-	return &prospect{rule, f, by, limitBy}
+	return &firedRule{rule, f, by, limitBy}
 }
 
-// begin makes runs, and then lets them take their first steps.
-func (o *oracle) begin(fired []*prospect) {
+// begin creates runs, and then lets them take their first steps.
+func (o *oracle) begin(fired []*firedRule) {
 	var runs []*oracleRun
 	o.promote()
 	for _, p := range fired {
@@ -246,7 +246,7 @@ func (o *oracle) begin(fired []*prospect) {
 }
 
 // start makes a run of a rule, unless its mode, max or limit is against it.
-func (o *oracle) start(p *prospect) []*oracleRun {
+func (o *oracle) start(p *firedRule) []*oracleRun {
 	rule, f, by := p.rule, p.facts, p.by
 	var others []*oracleRun
 	for _, r := range o.runs {
@@ -263,14 +263,14 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 	}
 	if l := rule.Limit; l != nil {
 		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
-			o.taken[key] = append(o.taken[key], taking{at: o.now})
+			o.taken[key] = append(o.taken[key], countedUse{at: o.now})
 		} else {
 			return nil
 		}
 	}
 	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, born: o.turn, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
-		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
+		r.state, r.waited = queued, true // also one that replaces others: it begins in a later turn
 	}
 	if rule.Mode == "restart" {
 		for _, before := range others {
@@ -292,7 +292,7 @@ func (o *oracle) free(key string, times int, per time.Duration) bool {
 	return n < times
 }
 
-// promote lets queued runs begin whose turn it is.
+// promote starts the queued runs that are next.
 func (o *oracle) promote() {
 	for i, r := range o.runs {
 		if r.state != queued {
@@ -304,7 +304,7 @@ func (o *oracle) promote() {
 	}
 }
 
-// sampled reports whether a rule takes a key. Looked up: the hash is the engine's own.
+// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own.
 func sampled(rule *Rule, by string) bool {
 	if rule.Sample == 0 {
 		return true
@@ -330,7 +330,7 @@ func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
 			continue
 		}
 		if yes, ok := o.holds(m.If, o.facts(e), nil); yes || !ok {
-			return true // Looked up: where it cannot be told the run fails, without its on_error
+			return true // Looked up: if it is unknown the run fails, without its on_error
 		}
 	}
 	return false

@@ -17,8 +17,8 @@ const (
 	over
 )
 
-// An oracleRun is a rule at work on what started it. Its steps are taken by a coroutine, which
-// stands still where the run waits.
+// An oracleRun is a run of a rule. A coroutine takes its steps, and is suspended while the run
+// waits.
 type oracleRun struct {
 	*oracle
 	rule     *Rule
@@ -30,18 +30,18 @@ type oracleRun struct {
 	lane     string // where it is: a step that concerns another conversation is taken there
 	state    runState
 	waited   bool      // in the queue
-	leaves   int       // since which turn it is asked to end; 0 is not
+	leaves   int       // since which turn it has been asked to end; 0 if it has not
 	born     int       // in which turn
-	came     int       // in which turn it came into its lane; 0 is that it was always there
+	came     int       // in which turn it entered its lane; 0 if it was always there
 	wake     time.Time // when it is due
-	turn     int       // it goes on in a later one
+	turn     int       // it continues in a later one
 	called   time.Time // when it last made a call
 
 	ended   time.Time // when its last step did
 	since   int       // and what had been decided by then
 	from    time.Time // the same as ended, but after a wait_for with an answer
 	asked   time.Time // when it last wrote to its customer, since its last wait
-	listens *listening
+	listens *eventWait
 	results map[string]*occurrence
 	item    string
 
@@ -55,7 +55,7 @@ func (r *oracleRun) began(e *occurrence) bool {
 	return e == r.trigger || slices.Contains(r.gathered, e)
 }
 
-// caused reports whether an event came of a call of the run: the cause is the key of a step, which
+// caused reports whether a call of the run raised an event: the cause is the key of a step, which
 // begins with the workspace, the rule and the event's id. That of a tick has the rule in it.
 func (r *oracleRun) caused(e *occurrence) bool {
 	_, cause, _ := strings.Cut(e.Cause, "/")
@@ -76,7 +76,7 @@ func (r *oracleRun) isConcerned(e *occurrence) bool {
 func (r *oracleRun) goOn() {
 	if r.next == nil {
 		if r.waited {
-			// Looked up: what was known when it was put into the queue is not what it begins with.
+			// Looked up: it begins with fresh facts, not with those of when it was queued.
 			f := r.oracle.facts(r.trigger)
 			f.gathered, f.visitID, f.cardID = r.gathered, r.facts.visitID, r.facts.cardID
 			r.facts = f
@@ -93,8 +93,8 @@ func (r *oracleRun) goOn() {
 		}
 		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 			r.yield = yield
-			if r.take(r.rule.Do) == failed {
-				r.take(r.rule.OnError)
+			if r.takeSteps(r.rule.Do) == failed {
+				r.takeSteps(r.rule.OnError)
 			}
 		})
 	}
@@ -111,8 +111,8 @@ func (r *oracleRun) end() {
 	}
 }
 
-// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was
-// queued in this turn, is asked to end, which is heard in a later turn.
+// leave ends a run because of an event in a lane. Looked up: one that is elsewhere, or was queued
+// in this turn, is asked to end, which it hears in a later turn.
 func (r *oracleRun) leave(lane string) {
 	if here := r.lane == lane && r.came < r.oracle.turn && (r.born < r.oracle.turn || r.next != nil); r.state == queued || here {
 		r.end()
@@ -121,7 +121,7 @@ func (r *oracleRun) leave(lane string) {
 	}
 }
 
-// park lets the run stand still until a time. It is false where the run was ended meanwhile.
+// park suspends the run until a time. It returns false if the run was ended meanwhile.
 func (r *oracleRun) park(until time.Time) bool {
 	r.wake = until
 	return r.yield(struct{}{})
@@ -133,7 +133,7 @@ func (r *oracleRun) slept() {
 	r.facts.slept, r.asked = true, time.Time{}
 }
 
-// changed notes that the run has made a call: it knows what it has done.
+// changed notes that the run has made a call: it knows its own changes.
 func (r *oracleRun) changed() {
 	r.calls++
 	r.called = r.now
@@ -141,8 +141,8 @@ func (r *oracleRun) changed() {
 	r.facts.slept = true
 }
 
-// pin makes the attendance that is open now the one that a run is about, and not the customer's
-// next one, where the rule has to do with it.
+// pin fixes the attendance that is open now as the one that a run concerns, and not the customer's
+// next one, if the rule works on it.
 func (o *oracle) pin(rule *Rule, f *facts) {
 	if v := o.visitAtHand(f); f.visitID == "" && v != nil && rule.worksOnAttendance() {
 		then := *v
@@ -150,7 +150,7 @@ func (o *oracle) pin(rule *Rule, f *facts) {
 	}
 }
 
-// worksOnAttendance reports whether anything in a rule works on the attendance, or asks for it.
+// worksOnAttendance reports whether a rule changes or reads the attendance.
 func (rule *Rule) worksOnAttendance() (attendance bool) {
 	asks := func(list ...*Cond) {
 		for _, c := range list {

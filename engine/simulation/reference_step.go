@@ -8,7 +8,7 @@ import (
 
 // ---- Steps.
 
-// A flow says how a run goes on after a step.
+// A flow says how a run continues after a step.
 type flow int
 
 const (
@@ -18,8 +18,8 @@ const (
 	ended       // the run is over
 )
 
-// take takes steps in order.
-func (r *oracleRun) take(steps []Step) flow {
+// takeSteps takes steps in order.
+func (r *oracleRun) takeSteps(steps []Step) flow {
 	for i := range steps {
 		if f := r.step(&steps[i]); f != onward {
 			return f
@@ -33,7 +33,7 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	yes, ok := r.true(s.If)
 	nests := s.Verb == "choose" || s.Verb == "for_each"
 	if nests {
-		r.pass()
+		r.endStep()
 	}
 	switch {
 	case !ok:
@@ -42,7 +42,7 @@ func (r *oracleRun) step(s *Step) (f flow) {
 		f = r.carryOut(s)
 	}
 	if !nests && (s.Verb != "wait" && s.Verb != "wait_for" || !yes) {
-		r.pass()
+		r.endStep()
 	}
 	if f == wrong {
 		if f = failed; s.Continue {
@@ -55,12 +55,12 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	return f
 }
 
-// pass notes that a step has come to its end.
-func (r *oracleRun) pass() {
+// endStep notes the end of a step.
+func (r *oracleRun) endStep() {
 	before := r.since
 	r.from = r.now
 	if r.ended, r.since = r.now, r.order; r.lane != r.home {
-		r.since = max(before, r.before()) // what happens at home meanwhile comes after it
+		r.since = max(before, r.before()) // what happens in its lane meanwhile comes after it
 	}
 }
 
@@ -80,12 +80,12 @@ func (r *oracleRun) carryOut(s *Step) flow {
 				return wrong
 			}
 			if yes {
-				return r.take(s.Branches[i].Do)
+				return r.takeSteps(s.Branches[i].Do)
 			}
 		}
 	case "for_each":
 		for _, r.item = range s.Items {
-			if f := r.take(s.Do); f != onward {
+			if f := r.takeSteps(s.Do); f != onward {
 				return f
 			}
 		}
@@ -133,7 +133,7 @@ func (r *oracleRun) waitUntil(s *Step) flow {
 	if waits && !r.park(until) {
 		return ended
 	}
-	r.pass()
+	r.endStep()
 	if waits {
 		r.since = r.before()
 	}
@@ -160,8 +160,8 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 	return openingTime(s.Calendar, from, s.Wait, r.zone)
 }
 
-// A listening is a wait_for.
-type listening struct {
+// An eventWait is a wait_for.
+type eventWait struct {
 	events []string
 	since  int       // what was decided by then is no answer
 	asked  time.Time // nor is what was written before the question, or at its instant
@@ -170,20 +170,20 @@ type listening struct {
 }
 
 // hears reports whether an event may be what a run waits for.
-func (l *listening) hears(r *oracleRun, e *occurrence) bool {
+func (l *eventWait) hears(r *oracleRun, e *occurrence) bool {
 	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
-// waitFor waits for an event. It hears what happened since the run's last message, or where it has
-// sent none since its last wait, since the step before; as the first step, since the event. Looked
-// up: its time counts from when it is reached.
+// waitFor waits for an event. It accepts events since the run's last message or, if it has sent
+// none since its last wait, since the step before; as the first step, since the trigger. Looked up:
+// its timeout counts from when it is reached.
 func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
-	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
+	l := &eventWait{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
 	if r.asked.IsZero() {
-		l.from = r.from.Add(-5 * time.Second) // Looked up: so far may clocks be apart.
+		l.from = r.from.Add(-5 * time.Second) // Looked up: the tolerated clock skew
 	}
 	waited := false
 	var came *occurrence
@@ -194,7 +194,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			}
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
-				r.pass()
+				r.endStep()
 				r.slept()
 				return wrong
 			}
@@ -211,7 +211,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			return ended
 		}
 	}
-	r.pass()
+	r.endStep()
 	switch {
 	case came != nil:
 		r.since, r.from = came.order, time.Time{}
@@ -225,8 +225,8 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	return onward
 }
 
-// travel takes the run to another lane, where it arrives in a later turn. It is false where the run
-// was ended meanwhile.
+// travel moves the run to another lane, where it arrives in a later turn. It returns false if the
+// run was ended meanwhile.
 func (r *oracleRun) travel(lane string) bool {
 	if r.lane == lane {
 		return true
@@ -235,8 +235,8 @@ func (r *oracleRun) travel(lane string) bool {
 	return r.park(r.now)
 }
 
-// call makes a change in a lane, unless it is so already: what is so is done without a call, and
-// without going there.
+// call makes a change in a lane, unless there is nothing to change: then it makes no call, and does
+// not go there.
 func (r *oracleRun) call(lane string, so func() bool, do func()) flow {
 	for !so() {
 		if r.lane == lane {
@@ -260,8 +260,8 @@ func (r *oracleRun) effect(customer, verb, detail string, written bool) {
 	r.effects = append(r.effects, e)
 }
 
-// text is what a step writes, with the rule and the step before it; it is not ok where there is
-// nobody to name.
+// text is what a step writes, prefixed with the rule and the step; it is not ok if there is no name
+// to insert.
 func (r *oracleRun) text(s *Step, words string) (string, bool) {
 	if strings.Contains(words, "{{ contact.name }}") {
 		if r.trigger.Customer == "" {
@@ -273,8 +273,7 @@ func (r *oracleRun) text(s *Step, words string) (string, bool) {
 	return strings.TrimRight(r.rule.ID+"/"+s.Name+" "+words, " "), true
 }
 
-// toldBy finds the event that tells of what a call of the run has just made, so that its ids are
-// known.
+// toldBy finds the event of the call that the run has just made, to learn the new ids.
 func (r *oracleRun) toldBy(typ, customer string) *occurrence {
 	for _, e := range r.told {
 		if e.Type == typ && e.Customer == customer && e.At.Equal(r.now) && r.caused(e) && !r.folded[e.ID] {

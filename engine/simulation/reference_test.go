@@ -12,7 +12,8 @@ import (
 // monday is when the stories of these tests begin: nine in the morning at the desk.
 var monday = time.Date(2026, time.November, 16, 12, 0, 0, 0, time.UTC)
 
-// A madeUp desk is told by hand, as a service would raise its events. Ids are the names of things.
+// A madeUp desk is written by hand, with events as a service would raise them. Ids are the names of
+// things.
 type madeUp struct {
 	history History
 	open    map[string]string   // attendances, by customer
@@ -385,8 +386,8 @@ func TestReferenceCalendars(t *testing.T) {
 	}
 }
 
-// An answer that comes just when the wait is over is one, also where so much comes at that instant
-// that the run would have its turn before.
+// An answer that comes exactly when the wait ends is one, also if so much happens at that instant
+// that the run would come first.
 func TestReferenceHearsWhatCameInTime(t *testing.T) {
 	d := newMadeUp()
 	d.says(0, "Ada", "go")

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// openTalk returns the conversation with a customer, which is opened where there is none. A name
-// that is nobody's is the run's own customer.
-func (r *oracleRun) openTalk(customer string) (*talk, flow) {
+// openTalk returns the conversation with a customer, and opens it if there is none. An unknown name
+// is the run's own customer.
+func (r *oracleRun) openTalk(customer string) (*talkState, flow) {
 	if customer == Nobody { // what is no number is refused
 		if f := r.call("phone:999", func() bool { return false }, func() {}); f != onward {
 			return nil, f
@@ -27,9 +27,9 @@ func (r *oracleRun) openTalk(customer string) (*talk, flow) {
 		r.effect(customer, "open_conversation", "", false)
 		made := r.toldBy("attendance.opened", customer)
 		if made == nil {
-			made = &occurrence{Event: Event{Customer: customer}, talk: &talk{id: customer, customer: customer}, visit: &visitState{customer, customer, true, r.now, false}}
+			made = &occurrence{Event: Event{Customer: customer}, talk: &talkState{id: customer, customer: customer}, visit: &visitState{customer, customer, true, r.now, false}}
 		}
-		r.learn(made)
+		r.applyEvent(made)
 	})
 	return r.talks[customer], f
 }
@@ -61,20 +61,20 @@ func (r *oracleRun) send(s *Step) flow {
 		}
 		safe = now
 	}
-	now := taking{r.now, r.rule.ID}
+	now := countedUse{r.now, r.rule.ID}
 	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
 	r.changed()
 	r.effect(t.customer, "send_message", words, true)
 	t = r.talks[t.customer]
 	t.said = append(t.said, said{r.now, "engine", words + " #" + r.trigger.ID})
 	if t.customer == r.trigger.Customer {
-		r.asked = r.now // what somebody else is told is no question
+		r.asked = r.now // a message to another recipient is no question
 	}
 	return onward
 }
 
-// safe reports whether one message more is within the safety bounds, and else when the run looks
-// again. A rule that has sent some of those that fill a bound is stopped by it; another waits until
+// safe reports whether one more message is within the safety bounds, and else when the run retries.
+// A bound stops a rule that has sent some of the messages that fill it; another rule waits until
 // there is room.
 func (r *oracleRun) safe(lane string) (bool, time.Time) {
 	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
@@ -86,7 +86,7 @@ func (r *oracleRun) safe(lane string) (bool, time.Time) {
 		}
 	}
 	list := r.taken[filled]
-	if slices.ContainsFunc(list, func(t taking) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
+	if slices.ContainsFunc(list, func(t countedUse) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
 		r.bounded[bound{r.rule.ID, filled}] = true
 		return false, r.now
 	}
@@ -99,7 +99,7 @@ func (r *oracleRun) safe(lane string) (bool, time.Time) {
 
 // talkStep takes a step that works on the conversation.
 func (r *oracleRun) talkStep(s *Step) flow {
-	now := func() *talk { return r.talks[r.trigger.Customer] }
+	now := func() *talkState { return r.talks[r.trigger.Customer] }
 	if now() == nil {
 		return wrong
 	}
@@ -132,7 +132,7 @@ func (r *oracleRun) talkStep(s *Step) flow {
 			now().sector = s.Sector
 			r.effect(customer, s.Verb, s.Sector, false)
 		})
-	case "transfer": // to a sector alone it is nobody's
+	case "transfer": // with a sector alone it is unassigned
 		there := func() bool {
 			return (s.Person == "" || now().assignee == s.Person) && (s.Sector == "" || now().sector == s.Sector)
 		}

@@ -294,7 +294,7 @@ func (w *writer) control(depth int, s *Step) {
 	}
 }
 
-// beside writes what a step has beside its verb.
+// beside writes the modifiers of a step.
 func (w *writer) beside(depth int, s *Step) {
 	if s.ID != "" {
 		w.line(depth, "id: %s", s.ID)
@@ -390,7 +390,7 @@ func positive(c *Cond) string {
 	return "true"
 }
 
-// scalar writes an expression as a YAML value: as it is where that is one, else in quotes.
+// scalar writes an expression as a YAML value, in quotes if needed.
 func scalar(text string) string {
 	if strings.ContainsAny(text, ":#'") || strings.HasPrefix(text, "[") {
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
@@ -413,8 +413,8 @@ func length(d time.Duration) string {
 	return text
 }
 
-// phoneOf returns the phone number of a customer, or where nobody has that name what stands for
-// that of the run's own.
+// phoneOf returns the phone number of a customer or, for an unknown name, the expression for that
+// of the run's own.
 func (s *Scenario) phoneOf(customer string) string {
 	i := slices.Index(s.Customers, customer)
 	switch {

@@ -28,7 +28,7 @@ import (
 // scenario has none of the troubles that delay.
 const (
 	mark      = 30 * time.Minute
-	grain     = 90 * time.Second // the times of an exact scenario are looked at in such steps
+	grain     = 90 * time.Second // resolution of the times of an exact scenario
 	slots     = int(mark / grain)
 	edge      = int(27 * time.Minute / grain) // of opening hours, and ticks
 	wholeDay  = -1                            // a slot that may be any
@@ -40,10 +40,11 @@ const (
 // slotOf is where a length behind a mark ends.
 func slotOf(d time.Duration) int { return int(d/grain) % slots }
 
-// timely reports whether nothing that a rule times falls on an act, nor on another of its own runs.
+// timely reports whether no timer of a rule coincides with an act, nor with another of its own
+// runs.
 func timely(r *Rule, bursts bool) bool {
 	y := &study{}
-	y.look(0, r)
+	y.addRule(0, r)
 	// A wait behind a gather counts from the last event, and may end with the next gather.
 	if y.clash || r.Gather != nil && len(r.Do) > 0 && r.Do[0].Verb == "wait" {
 		return false
@@ -124,7 +125,7 @@ func delayable(s *Scenario) bool {
 func patient(rules []Rule, bursts bool) bool {
 	y := &study{}
 	for i := range rules {
-		y.look(i, &rules[i])
+		y.addRule(i, &rules[i])
 		if !alone(&rules[i], y, bursts) {
 			return false
 		}
@@ -139,8 +140,8 @@ func patient(rules []Rule, bursts bool) bool {
 	return true
 }
 
-// collide reports whether it matters which of two accesses comes first, and seconds decide that.
-// The first comes before the second in its rule.
+// collide reports whether the order of two accesses matters, and seconds decide it. The first comes
+// before the second in its rule.
 func collide(rules []Rule, a, b access) bool {
 	together := a.slot == b.slot || a.slot == wholeDay || b.slot == wholeDay
 	switch {
@@ -151,18 +152,18 @@ func collide(rules []Rule, a, b access) bool {
 	case a.start:
 		return manifold(&rules[a.rule]) // the next event may be decided before the steps have been taken
 	}
-	// What a run knows of the desk it asks for once until it waits, and again where it was
-	// interrupted: after its own change it may be either.
+	// A run reads the desk once until it waits, and again after an interruption: after its own change
+	// it may see either state.
 	return b.how == 'r'
 }
 
-// alone reports whether the runs of one rule do not depend on how far the one before came.
+// alone reports whether the runs of one rule are independent of how far the one before came.
 func alone(r *Rule, y *study, bursts bool) bool {
 	if hasBusiness(r) {
 		return false // it is counted from the opening of an attendance, and that may be a rule's doing
 	}
 	if countsOthers(r) {
-		return false // what happens at the instant of its event may have come by then, or not
+		return false // what happens at the instant of its event may have arrived by then, or not
 	}
 	if hearsCompanion(r) {
 		return false
@@ -205,8 +206,8 @@ func hearsCompanion(r *Rule) (hears bool) {
 	return hears || slices.ContainsFunc(r.CancelOn, func(m Match) bool { return comes(m.Event) })
 }
 
-// gathering reports whether somebody does several things within a minute, and whether several
-// customers are about at once.
+// gathering reports whether a customer acts several times within a minute, and whether several
+// customers are active at once.
 func gathering(s *Scenario) (bursts, crowded bool) {
 	for i, a := range s.Story {
 		for _, b := range s.Story[i+1:] {

@@ -2,18 +2,18 @@ package simulation
 
 import "time"
 
-// A Scenario is a made-up desk: its rules, what people do on it, and what goes wrong. It is plain
-// data: the generator makes it from a seed, the shrinker takes parts away, and both the engine
-// (through YAML) and the reference interpreter (directly) are given the same one.
+// A Scenario is a generated desk: its rules, what people do, and what goes wrong. It is plain data:
+// the generator makes it from a seed, the shrinker removes parts, and both the engine (through
+// YAML) and the reference interpreter (directly) get the same one.
 type Scenario struct {
 	Seed      uint64
 	Exact     bool          // what goes wrong does not change when things happened: the effects are those of the undisturbed desk
 	Away      bool          // of an exact one: the engine is away when a wait ends, and the effects come when it is back
 	Start     time.Time     // when the story begins, to the second
-	Length    time.Duration // how long it is looked at
+	Length    time.Duration // how long it is simulated
 	Customers []string      // names; customer i has the phone number +55119000000 and i as two digits
 	Rules     []Rule
-	Other     []Rule // the rules after a Reload; nil where there is none
+	Other     []Rule // the rules after a Reload; nil if there is none
 	Story     []Act  // by At
 	Troubles  []Trouble
 	Safety    Safety // zero is none
@@ -24,14 +24,14 @@ type Safety struct {
 	PerConversation, Messages Bound
 }
 
-// A Bound is so many in any window of a length; zero is none.
+// A Bound is a maximum in any window of a length; zero is none.
 type Bound struct {
 	Times int
 	Per   time.Duration
 }
 
-// The names that every made-up desk has. Labels, sectors, people, boards and stages are those that
-// rules and stories may use.
+// The names of every generated desk. Rules and stories use these labels, sectors, people, boards
+// and stages.
 var (
 	Labels  = []string{"vip", "after-hours", "sla-breach", "billing"}
 	Sectors = []string{"Support", "Sales", "Supervisors"}
@@ -40,7 +40,7 @@ var (
 	Words   = []string{"hello", "invoice", "price", "human", "1", "2", "3", "thanks"}
 )
 
-// Nobody has a phone number that is none: the service refuses to write to it.
+// Nobody has an invalid phone number: the service refuses to write to it.
 const Nobody = "nobody"
 
 // Calendars of every made-up rule file, both in America/Sao_Paulo: office is open mon-fri
@@ -67,8 +67,8 @@ type Rule struct {
 	OnError  []Step
 }
 
-// When is what starts a rule: events, a person, or a schedule. Exactly one of Events, Manual, Every
-// and At is given.
+// When is a rule's trigger: events, a person, or a schedule. Exactly one of Events, Manual, Every
+// and At is set.
 type When struct {
 	Events []string
 	Manual bool
@@ -100,8 +100,8 @@ type Match struct {
 	If    *Cond
 }
 
-// A Cond is a condition of the language that the reference interpreter knows too. Kind says which;
-// the text behind each is what it is written as.
+// A Cond is a condition that the reference interpreter knows too. The text behind each Kind is how
+// it is written.
 type Cond struct {
 	Kind string
 	Not  bool
@@ -135,19 +135,19 @@ const (
 	CondMany           = "many"            // len(messages) >= 2                            N; with gather on message.* events
 )
 
-// A Step is a step of a rule. Name is unique in the rule (s1, s2 …) and begins every text that the
-// step writes, as does the rule's id, so that an effect tells whose it is: send_message writes
-// "r1/s2 <Text> #<event id>", transfer and close_attendance give that as their reason, create_card
-// as its title.
+// A Step is a step of a rule. Name is unique in the rule (s1, s2 …). Every text that the step
+// writes begins with the rule's id and the name, so that an effect shows its origin: send_message
+// writes "r1/s2 <Text> #<event id>", transfer and close_attendance give that as their reason,
+// create_card as its title.
 type Step struct {
 	Name     string
 	Verb     string
-	ID       string // "" is none; a wait_for that a condition asks for has one: answer1, answer2 …
+	ID       string // "" is none; a wait_for that a condition reads has one: answer1, answer2 …
 	If       *Cond
 	Continue bool          // on_error: continue
 	Retry    int           // retry: {times}; 0 is not given
 	Text     string        // send_message, log, stop: a word of the story, or "{{ contact.name }}"
-	To       string        // send_message, open_conversation: "" is the conversation, else the name of a customer, whose phone number is written to, or Nobody
+	To       string        // send_message, open_conversation: "" is the conversation, else the name of a customer, whose phone number is the recipient, or Nobody
 	Labels   []string      // add_labels, remove_labels, set_labels
 	Sector   string        // transfer, set_sector
 	Person   string        // transfer
@@ -177,7 +177,7 @@ type Branch struct {
 // find_card, move_card, update_card, read_conversation, read_attendance, read_messages, wait,
 // wait_for, stop_if, stop, choose, for_each, set, log.
 
-// An Act is something that a person does.
+// An Act is an action of a person.
 type Act struct {
 	At       time.Duration // since the start
 	Kind     string
@@ -191,13 +191,13 @@ type Act struct {
 const (
 	ActSays      = "says"      // the customer writes Text
 	ActReplies   = "replies"   // Person writes Text to the customer
-	ActCloses    = "closes"    // Person closes the customer's attendance; nothing happens where none is open
-	ActTransfers = "transfers" // Person hands the conversation to the sector Text; nothing happens where there is no conversation
-	ActCards     = "cards"     // Person makes a card for the customer on Board, titled "<customer>'s card <n>"; nothing where there is no conversation
-	ActMoves     = "moves"     // Person moves the customer's newest card to the stage Text; nothing where there is none
-	ActFires     = "fires"     // a person fires the manual rule Text for the customer's conversation; nothing where there is none
-	ActPauses    = "pauses"    // a person stops the rule Text, or everything where it is empty
-	ActResumes   = "resumes"   // and lets it go on
+	ActCloses    = "closes"    // Person closes the customer's attendance; no effect if none is open
+	ActTransfers = "transfers" // Person transfers the conversation to the sector Text; no effect if there is no conversation
+	ActCards     = "cards"     // Person creates a card for the customer on Board, titled "<customer>'s card <n>"; no effect without a conversation
+	ActMoves     = "moves"     // Person moves the customer's newest card to the stage Text; no effect if there is none
+	ActFires     = "fires"     // a person fires the manual rule Text for the customer's conversation; no effect if there is none
+	ActPauses    = "pauses"    // a person places a hold on the rule Text, or on everything if it is empty
+	ActResumes   = "resumes"   // and lifts it
 	ActReloads   = "reloads"   // the rules become Other, or Rules again
 )
 
@@ -220,8 +220,8 @@ const (
 
 	// Of the Nth delivery.
 	TroubleTwice   = "twice"   // it comes again, For later
-	TroubleLate    = "late"    // it comes For later; after twenty minutes the backfill may have found what it told
-	TroubleLost    = "lost"    // it never comes, nor do the next ones, More in all, and the backfill finds what they told
+	TroubleLate    = "late"    // it arrives For later; after twenty minutes the backfill may have found its event
+	TroubleLost    = "lost"    // it never arrives, nor do the next ones, More in all, and the backfill finds their events
 	TroubleRefused = "refused" // the engine's answer is lost: it is recorded, and comes again For later
 
 	// Of the Nth changing call; More calls in a row, 1 unless given.
@@ -230,7 +230,7 @@ const (
 	Trouble503After  = "503 after"
 	TroubleCutBefore = "cut before"
 	TroubleCutAfter  = "cut after"
-	TroubleSlow      = "slow" // its answer does not come, and it has its effect For later
+	TroubleSlow      = "slow" // its answer is lost, and it has its effect For later
 
 	// Of the Nth read.
 	TroubleRead = "read 503"
@@ -238,15 +238,15 @@ const (
 	// At a time.
 	TroubleJump  = "jump"  // the engine's clock goes For ahead (or back) for ten minutes
 	TroublePrune = "prune" // what is older than For is forgotten
-	TroubleCopy  = "copy"  // the journal is copied, and the engine goes on in the copy
-	TroubleDown  = "down"  // the engine is stopped for For; for more than two minutes, and the backfill finds what was told meanwhile
+	TroubleCopy  = "copy"  // the journal is copied, and the engine continues in the copy
+	TroubleDown  = "down"  // the engine is stopped for For; if longer than two minutes, the backfill finds the missed events
 	TroubleEarly = "early" // with engines that share: the lease of engine More runs out in the middle of its work, at the Nth write
 
 	// Between engines.
 	TroubleEngines = "engines" // More engines share the journal
 	TroubleSwitch  = "switch"  // at the Nth point another worker goes first: interleavings
 
-	// Of people, while the engine is at work.
-	TroubleStop   = "stop"   // at the Nth point a person stops the rule of the number More, or with 0 everything, for For
+	// Of people, during the engine's work.
+	TroubleStop   = "stop"   // at the Nth point a person holds the rule of the number More, or with 0 everything, for For
 	TroubleReload = "reload" // at the Nth point the rules become Other, or Rules again
 )

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// Shrink takes away from a scenario what is not needed for it to fail, until nothing more can go or
-// as many tries were made as the budget allows. What it returns fails, provided that the scenario
-// did; it is the scenario itself where nothing can go. An exact scenario stays exact, and the rules
-// stay right.
+// Shrink removes from a scenario what is not needed for it to fail, until nothing more can be
+// removed or the budget of tries is used up. The result fails if the scenario did; it is the
+// scenario itself if nothing can be removed. An exact scenario stays exact, and the rules stay
+// valid.
 //
-// A pass lists the edits that there are for the scenario as it is, large ones first. One that fails
-// still is kept, and the list is made anew from there on; passes are gone through again until none
-// finds anything.
+// A pass lists the edits for the current scenario, large ones first. It keeps an edit that still
+// fails, and lists again from there on; passes repeat until none finds anything.
 func Shrink(s *Scenario, fails func(*Scenario) bool, budget int) *Scenario {
 	h := &shrinker{now: s, fails: fails, budget: budget, exact: s.Exact && keeps(s), right: s.Compiles() == nil}
 	for progress := true; progress && h.budget > 0; {
 		progress = false
 		for _, pass := range passes {
-			progress = h.take(pass) || progress
+			progress = h.tryEdits(pass) || progress
 		}
 	}
 	return h.now
 }
 
-// An edit makes a scenario smaller. It is false where there is nothing to do.
+// An edit makes a scenario smaller. It returns false if it does not apply.
 type edit func(*Scenario) bool
 
 // passes list edits, those that take away most first.
@@ -41,8 +40,8 @@ type shrinker struct {
 	right  bool // its rules are to be right
 }
 
-// take goes through the edits of a pass, and reports whether any was kept.
-func (h *shrinker) take(pass func(*Scenario) []edit) (progress bool) {
+// tryEdits goes through the edits of a pass, and reports whether any was kept.
+func (h *shrinker) tryEdits(pass func(*Scenario) []edit) (progress bool) {
 	for i := 0; h.budget > 0; {
 		list := pass(h.now)
 		if i >= len(list) {
@@ -91,7 +90,7 @@ func dropActs(s *Scenario) []edit {
 	return chunks(len(s.Story), func(s *Scenario, from, to int) bool { s.Story = slices.Delete(s.Story, from, to); return true })
 }
 
-// dropOther takes away that rules are reloaded, or that there were others before.
+// dropOther removes the reload, or the rules before it.
 func dropOther(s *Scenario) []edit {
 	if s.Other == nil {
 		return nil
@@ -127,7 +126,7 @@ func dropOfOther(s *Scenario) []edit {
 	})
 }
 
-// dropCustomers lets one customer do what another did, and forgets those who do nothing.
+// dropCustomers merges one customer's acts into another's, and drops idle customers.
 func dropCustomers(s *Scenario) (list []edit) {
 	rename := func(s *Scenario, from, to string) {
 		for i := range s.Story {
@@ -188,8 +187,8 @@ func fewerOfTroubles(s *Scenario) []edit {
 	return list
 }
 
-// shorterTimes moves acts together, to rounder times, ends the look sooner, and begins on a Monday
-// morning.
+// shorterTimes moves acts together, to rounder times, ends the scenario sooner, and begins on a
+// Monday morning.
 func shorterTimes(s *Scenario) (list []edit) {
 	gap := func(i int, to time.Duration) edit {
 		return func(s *Scenario) bool {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A ruleEdit makes a rule smaller. It is false where the rule has nothing of the kind.
+// A ruleEdit makes a rule smaller. It returns false if it does not apply.
 type ruleEdit func(*Rule) bool
 
 // inRules makes edits of scenarios from those of rules: each is made in the rule of that id, before
@@ -73,7 +73,7 @@ func eachStep(r *Rule, of func(*Step) []func(*Step) bool) (list []ruleEdit) {
 	return list
 }
 
-// dropSteps takes steps away, and puts what is inside of a choose or a for_each in its place.
+// dropSteps removes steps, and replaces a choose or a for_each with its content.
 func dropSteps(s *Scenario) []edit {
 	return inRules(s, func(r *Rule) (list []ruleEdit) {
 		list = append(list, func(r *Rule) bool { r.OnError = nil; return true })
@@ -92,7 +92,7 @@ func dropSteps(s *Scenario) []edit {
 	})
 }
 
-// within puts other steps in the place of one, by its list and its place in it; nil is none.
+// within replaces a step, given by its list and its index, with others; nil removes it.
 func within(l, i int, of func(*Step) []Step) ruleEdit {
 	return func(r *Rule) bool {
 		lists := stepLists(r)

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// scenarioMark begins the line of a test file in which the whole scenario stands.
+// scenarioMark begins the line of a test file that holds the whole scenario.
 const scenarioMark = "# scenario: "
 
-// TestFile writes a scenario as a test that anybody can run with `quando test`: the rules, the
-// story as far as tests can tell it, the effects that must come, and the troubles as faults where
-// there is one of the kind. What tests have no word for stands in comments, and so does the whole
-// scenario, for ReadStory.
+// TestFile writes a scenario as a test for `quando test`: the rules, the story as far as tests can
+// express it, the expected effects, and the troubles as faults where there is one of the kind.
+// Comments hold what tests cannot express, and the whole scenario, for ReadStory.
 func TestFile(s *Scenario, expect []Effect) []byte {
 	w := &storyWriter{scenario: s, open: map[string]bool{}}
 	w.steps(expect)
@@ -89,8 +88,7 @@ type storyWriter struct {
 	untold   []Act
 }
 
-// steps writes what people do, and before each moment at which they do something the effects that
-// have come since the last.
+// steps writes the acts, and before each moment the effects since the last.
 func (w *storyWriter) steps(expect []Effect) {
 	s := w.scenario
 	expect = slices.Clone(expect)
@@ -157,7 +155,7 @@ func (w *storyWriter) expect(until time.Time, effects []Effect, end bool) []Effe
 	return effects[n:]
 }
 
-// expected writes an effect with the arguments that its detail tells of.
+// expected writes an effect with the arguments in its detail.
 func expected(e *Effect) string {
 	written, _, _ := strings.Cut(e.Detail, ": ")
 	contains := func(arg string) string {
@@ -234,7 +232,7 @@ func listensToCards(rules []Rule) bool {
 	})
 }
 
-// local writes a time as people of the desk read it; it has no summer time.
+// local writes a time in the desk's zone; it has no summer time.
 func local(at time.Time) string { return at.In(time.FixedZone("", -3*60*60)).Format(time.RFC3339) }
 
 // compact writes a value as JSON on one line, without what is empty: reading it back gives the

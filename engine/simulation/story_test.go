@@ -63,12 +63,12 @@ func TestStoriesAreRead(t *testing.T) {
 	}
 }
 
-// The story of a test can be told: whatever comes of it, no step of it is refused.
+// The story of a test can be run: whatever the result, no step of it is refused.
 func TestStoriesAreTold(t *testing.T) {
 	for seed := range uint64(40) {
 		s := Generate(seed)
 		if hasVerb(s, "close_attendance") {
-			continue // who closes what a rule has closed is told by the effects that are expected
+			continue // the expected effects show an attempt to close what a rule has closed
 		}
 		set, test := read(t, seed, TestFile(s, nil))
 		result, err := ruletest.Run(context.Background(), ruletest.Options{Set: set, NoFaults: true}, test)

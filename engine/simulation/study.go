@@ -13,21 +13,21 @@ type access struct {
 	rule  int
 	slot  int
 	what  string
-	how   byte // r: reads; w: changes, where it matters who comes first; a: adds, where it does not
+	how   byte // r: reads; w: changes, where the order matters; a: adds, where it does not
 	start bool // it is read when the rule decides
 }
 
-// A study is what is found out about a rule set.
+// A study is the analysis of a rule set.
 type study struct {
 	list  []access
 	rule  int
-	clash bool // something timed may fall on a mark, or on the minute in which the office opens
+	clash bool // a timer may coincide with a mark, or with the minute in which the office opens
 	waits bool // of the rule at hand
 	total time.Duration
 }
 
-// look goes through a rule.
-func (y *study) look(i int, r *Rule) {
+// addRule records the accesses of a rule.
+func (y *study) addRule(i int, r *Rule) {
 	y.rule, y.waits, y.total = i, false, 0
 	at := []int{0}
 	switch {
@@ -119,7 +119,7 @@ func (y *study) step(at []int, s *Step) []int {
 		}
 	default:
 		for _, t := range touched(s) {
-			y.note(at, t.what, t.how, false)
+			y.noteAccess(at, t.what, t.how, false)
 		}
 	}
 	return at
@@ -173,53 +173,53 @@ func (y *study) read(at []int, c *Cond, start bool) {
 	default:
 		return
 	}
-	y.note(at, what, 'r', start)
+	y.noteAccess(at, what, 'r', start)
 }
 
-func (y *study) note(at []int, what string, how byte, start bool) {
+func (y *study) noteAccess(at []int, what string, how byte, start bool) {
 	for _, slot := range at {
 		y.list = append(y.list, access{rule: y.rule, slot: slot, what: what, how: how, start: start})
 	}
 }
 
-// A touch is what a verb changes, and how.
-type touch struct {
+// A verbChange is what a verb changes, and how.
+type verbChange struct {
 	what string
 	how  byte
 }
 
 // touched returns what a step changes, with the events that come of it.
-func touched(s *Step) []touch {
-	updated := touch{vocabulary.ConversationUpdated, 'a'}
+func touched(s *Step) []verbChange {
+	updated := verbChange{vocabulary.ConversationUpdated, 'a'}
 	switch s.Verb {
 	case "send_message":
-		list := []touch{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {vocabulary.MessageSent, 'a'}, updated}
+		list := []verbChange{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {vocabulary.MessageSent, 'a'}, updated}
 		if s.To != "" {
-			list = append(list, touch{"status", 'w'}, touch{vocabulary.AttendanceOpened, 'a'})
+			list = append(list, verbChange{"status", 'w'}, verbChange{vocabulary.AttendanceOpened, 'a'})
 		}
 		return list
 	case "open_conversation":
-		return []touch{{"status", 'w'}, {vocabulary.AttendanceOpened, 'a'}, updated}
+		return []verbChange{{"status", 'w'}, {vocabulary.AttendanceOpened, 'a'}, updated}
 	case "transfer":
-		return []touch{{"sector", 'w'}, {"assignee", 'w'}, updated}
+		return []verbChange{{"sector", 'w'}, {"assignee", 'w'}, updated}
 	case "set_sector":
-		return []touch{{"sector", 'w'}, updated}
+		return []verbChange{{"sector", 'w'}, updated}
 	case "add_labels", "remove_labels", "set_labels":
-		return []touch{{"labels", 'w'}, updated}
+		return []verbChange{{"labels", 'w'}, updated}
 	case "update_conversation":
-		return []touch{{"look", 'w'}, updated}
+		return []verbChange{{"look", 'w'}, updated}
 	case "mark_read": // it calls where something is unread
-		return []touch{{"unread", 'r'}, {"unread", 'w'}, updated}
+		return []verbChange{{"unread", 'r'}, {"unread", 'w'}, updated}
 	case "close_attendance": // it closes the one that was open when the rule decided
-		return []touch{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {vocabulary.AttendanceClosed, 'a'}, updated}
+		return []verbChange{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {vocabulary.AttendanceClosed, 'a'}, updated}
 	case "find_card":
-		return []touch{{"cards", 'r'}}
+		return []verbChange{{"cards", 'r'}}
 	case "create_card":
-		return []touch{{"cards", 'a'}, {vocabulary.CardCreated, 'a'}, {vocabulary.CardCompleted, 'a'}}
+		return []verbChange{{"cards", 'a'}, {vocabulary.CardCreated, 'a'}, {vocabulary.CardCompleted, 'a'}}
 	case "move_card":
-		return []touch{{"cards", 'w'}, {vocabulary.CardMoved, 'a'}, {vocabulary.CardCompleted, 'a'}}
+		return []verbChange{{"cards", 'w'}, {vocabulary.CardMoved, 'a'}, {vocabulary.CardCompleted, 'a'}}
 	case "update_card":
-		return []touch{{"cards", 'w'}}
+		return []verbChange{{"cards", 'w'}}
 	}
 	return nil
 }

@@ -2,14 +2,14 @@ package simulation
 
 import "iter"
 
-// A task is something that is done beside others: an engine's worker, a delivery. One task runs at
-// a time, and gives way only where the scenario says so.
+// A task is a concurrent activity: an engine's worker, a delivery. One task runs at a time, and
+// yields only where the scenario says so.
 type task struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool
 }
 
-// run runs tasks to their end, the first first. Where one gives way the next goes on.
+// run runs tasks to their end, in order. When one yields the next continues.
 func (w *world) run(bodies ...func()) {
 	for _, body := range bodies {
 		t := &task{}
@@ -31,7 +31,7 @@ func (w *world) run(bodies ...func()) {
 	w.current = nil
 }
 
-// giveWay lets another task go first.
+// giveWay yields to another task.
 func (w *world) giveWay() {
 	if w.current == nil || len(w.tasks) < 2 {
 		return

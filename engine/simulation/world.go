@@ -22,17 +22,17 @@ const workspace = "desk"
 // Options say how a desk is played.
 type Options struct {
 	Journal Kind // SQLite unless given
-	Calm    bool // nothing goes wrong
+	Calm    bool // no troubles
 	Store   *Store
 
 	sets *[2]*rules.Set // the scenario's, where they are compiled already
 }
 
-// An Outcome is what a desk has come to.
+// An Outcome is the result of playing a scenario.
 type Outcome struct {
 	History
-	Journal  string // all that the engine recorded, in one canonical form that is the same whatever the journal
-	Failure  string // why the desk could not be played to its end; empty where it was
+	Journal  string // all that the engine recorded, in one canonical form for every kind of journal
+	Failure  string // why the desk could not be played to its end; empty if it was
 	Crashes  int
 	Coverage Coverage
 }
@@ -40,9 +40,8 @@ type Outcome struct {
 // Coverage counts what went wrong with what: a verb or a write, and the trouble that struck it.
 type Coverage map[[2]string]int
 
-// A world is a desk that is being played: the service, the engines, and the time that all live in.
-// One goroutine is in control; whatever runs beside it has come to rest before it looks, so a
-// scenario has one history.
+// A world is a scenario being played: the service, the engines, and their clock. One goroutine is
+// in control; everything concurrent is idle before it continues, so a scenario has one history.
 type world struct {
 	scenario *Scenario
 	options  Options
@@ -62,7 +61,7 @@ type world struct {
 	points    int // where an engine could be stopped, so far
 	waiting   []*delivery
 	inbox     int // deliveries, so far
-	timed     []happening
+	timed     []timedAct
 	holds     []hold // that are to be placed or lifted
 	activity  int    // counts whatever happens
 	stops     map[string]int
@@ -72,16 +71,16 @@ type world struct {
 	crashing  map[int]time.Duration
 	stealing  map[int]int
 	stopping  map[int]Trouble // what persons do while an engine is at work
-	finding   bool            // the backfill looks for what was lost
+	finding   bool            // the backfill searches for lost events
 }
 
-// A happening is an act or a trouble at its time.
-type happening struct {
+// A timedAct is an act or a trouble at its time.
+type timedAct struct {
 	at time.Time
 	do func(context.Context) error
 }
 
-// A hold is what a person stops, or with lift lets go on.
+// A hold is a person's hold or, with lift, its end.
 type hold struct {
 	rule string
 	lift bool
@@ -130,7 +129,7 @@ func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 func (w *world) plan() {
 	s := w.scenario
 	for _, a := range s.Story {
-		w.timed = append(w.timed, happening{s.Start.Add(a.At), func(ctx context.Context) error { return w.act(ctx, a) }})
+		w.timed = append(w.timed, timedAct{s.Start.Add(a.At), func(ctx context.Context) error { return w.act(ctx, a) }})
 	}
 	engines := 1
 	if !w.options.Calm {
@@ -152,7 +151,7 @@ func (w *world) plan() {
 				w.stopping[t.N] = t
 			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
 				w.finding = w.finding || t.Kind == TroubleDown && t.For > 2*time.Minute && w.options.Journal != Memory
-				w.timed = append(w.timed, happening{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
+				w.timed = append(w.timed, timedAct{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
 			case TroubleLost, TroubleLate:
 				w.finding = w.finding || w.options.Journal != Memory && (t.Kind == TroubleLost || t.For >= 20*time.Minute)
 				w.desk.troubles = append(w.desk.troubles, t)
@@ -161,19 +160,19 @@ func (w *world) plan() {
 			}
 		}
 	}
-	slices.SortStableFunc(w.timed, func(a, b happening) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(w.timed, func(a, b timedAct) int { return a.at.Compare(b.at) })
 	for n := range engines {
 		w.engines = append(w.engines, &process{world: w, n: n})
 	}
 }
 
-// play lets time go by, from one thing that happens to the next.
+// play advances the clock, from one due thing to the next.
 func (w *world) play(ctx context.Context) error {
 	end := w.scenario.Start.Add(w.scenario.Length)
 	if !w.options.Calm {
 		end = end.Add(afterEnd)
 	}
-	if err := w.rest(ctx); err != nil { // the engines are there before the story begins
+	if err := w.settle(ctx); err != nil { // the engines start before the story
 		return err
 	}
 	for {
@@ -184,7 +183,7 @@ func (w *world) play(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := w.rest(ctx); err != nil {
+		if err := w.settle(ctx); err != nil {
 			return err
 		}
 		if !w.now.Before(end) {
@@ -196,8 +195,8 @@ func (w *world) play(ctx context.Context) error {
 	}
 }
 
-// afterEnd is how much longer a desk is looked at on which things go wrong: an effect may come that
-// much later.
+// afterEnd is how much longer a scenario with troubles is played: an effect may come that much
+// later.
 const afterEnd = 100 * time.Second
 
 // next is when something happens next.
@@ -233,8 +232,8 @@ func (w *world) next(end time.Time) time.Time {
 
 // advance moves the clock.
 func (w *world) advance(ctx context.Context, to time.Time) error {
-	// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a
-	// moment before.
+	// A schedule source that has not ticked for a while takes the machine to have been suspended: it
+	// ticks a moment before.
 	for _, p := range w.engines {
 		if p.up() {
 			p.lookAhead(to.Add(w.skew - time.Millisecond))
@@ -247,14 +246,14 @@ func (w *world) advance(ctx context.Context, to time.Time) error {
 	return w.desk.setClock(ctx, to)
 }
 
-// clock is the time that engines are told.
+// clock is the engines' time.
 func (w *world) clock() time.Time { return w.now.Add(w.skew) }
 
-// restless is how often things may happen while time stands still.
+// restless bounds the rounds while the clock stands still.
 const restless = 400
 
-// rest lets everything happen that happens at this moment.
-func (w *world) rest(ctx context.Context) error {
+// settle runs everything that is due now.
+func (w *world) settle(ctx context.Context) error {
 	for round := 0; ; round++ {
 		if round > restless {
 			return fmt.Errorf("the desk does not come to rest at %s", w.now.Format(time.RFC3339))
@@ -284,7 +283,7 @@ func (w *world) rest(ctx context.Context) error {
 	}
 }
 
-// bodies are what is to be done at this moment, beside each other.
+// bodies are the tasks of this moment, to run concurrently.
 func (w *world) bodies(ctx context.Context) (list []func()) {
 	holds := w.holds
 	w.holds = nil
@@ -299,7 +298,7 @@ func (w *world) bodies(ctx context.Context) (list []func()) {
 		workers = 2
 	}
 	for _, p := range w.engines {
-		p.next = time.Time{} // its workers will tell
+		p.next = time.Time{} // its workers set it
 		for n := range workers {
 			if p.up() {
 				list = append(list, func() { p.tick(n == 0) })
@@ -312,7 +311,7 @@ func (w *world) bodies(ctx context.Context) (list []func()) {
 	return list
 }
 
-// bury takes away engines that were stopped in the middle of something.
+// bury removes engines that were stopped in the middle of something.
 func (w *world) bury() error {
 	for _, p := range w.engines {
 		if p.up() && p.dead {

@@ -27,14 +27,13 @@ type client struct {
 
 var _ otlptrace.Client = (*client)(nil)
 
-// Start implements otlptrace.Client. A collector that is not there yet may come later.
+// Start implements otlptrace.Client. A collector may come up later.
 func (c *client) Start(context.Context) error { return nil }
 
 // Stop implements otlptrace.Client.
 func (c *client) Stop(context.Context) error { return nil }
 
-// UploadTraces sends spans. A collector that has no time for them is asked again until the timeout
-// is over.
+// UploadTraces sends spans. It retries until the timeout if the collector is busy.
 func (c *client) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
 	// TracesData is on the wire what the collector's ExportTraceServiceRequest is.
 	body, err := proto.Marshal(&otlp.TracesData{ResourceSpans: spans})
@@ -59,12 +58,12 @@ func (c *client) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) 
 				continue
 			}
 		}
-		c.tell(err)
+		c.logLoss(err)
 		return err
 	}
 }
 
-// post sends one request. It returns how long to wait before it is sent again, where that may help.
+// post sends one request. It returns the delay before a retry, if that may help.
 func (c *client) post(ctx context.Context, body []byte) (again time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
@@ -91,8 +90,8 @@ func (c *client) post(ctx context.Context, body []byte) (again time.Duration, er
 	return again, fmt.Errorf("the collector answered %s", answer.Status)
 }
 
-// tell says once that spans are lost, and once that they are not any more.
-func (c *client) tell(err error) {
+// logLoss logs once that spans are lost, and once that they are not any more.
+func (c *client) logLoss(err error) {
 	switch failing := err != nil; {
 	case failing && !c.failing.Swap(true):
 		c.log.Warn("traces are lost: the collector does not take them", "endpoint", shown(c.endpoint), "error", err)

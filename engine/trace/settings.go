@@ -20,8 +20,7 @@ type settings struct {
 	share    float64 // of the traces
 }
 
-// settingsOf puts together what the configuration and the standard environment say; nil where no
-// traces are wanted.
+// settingsOf merges the configuration and the standard environment; nil if traces are disabled.
 func settingsOf(endpoint string) (*settings, error) {
 	s := &settings{endpoint: os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), headers: make(http.Header), timeout: 10 * time.Second}
 	if base := cmp.Or(endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint != "" || s.endpoint == "" && base != "" {

@@ -1,5 +1,4 @@
-// Package trace tells an OpenTelemetry collector what came of each event: one trace from its
-// delivery to each call.
+// Package trace exports one OpenTelemetry trace per event, from its delivery to each call.
 package trace
 
 import (
@@ -24,21 +23,21 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// Options configure a Tracer. Only where the collector is must be told, here or by the environment.
+// Options configure a Tracer. Only the collector's address is required, here or in the environment.
 type Options struct {
 	// Endpoint is the address of the collector, to which /v1/traces is added. Where it is empty
 	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and OTEL_EXPORTER_OTLP_ENDPOINT say it.
 	Endpoint string
 	Version  string       // of what is traced
-	Logger   *slog.Logger // is told when the collector cannot be reached; nil means no log
+	Logger   *slog.Logger // logs when the collector is unreachable; nil means no log
 }
 
-// A Tracer makes spans of what the engine tells it and sends them on, in the background. What the
-// collector does not take is lost: nothing waits for it.
+// A Tracer turns what the engine reports into spans and sends them in the background. It drops what
+// the collector does not accept: nothing waits for it.
 //
 // The ids of a trace come from its event, and those of a run and a step from their keys. So what
 // happens after a wait, a restart or in another engine belongs to the same trace, and nothing has
-// to be kept for it.
+// to be stored for it.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -46,8 +45,7 @@ type Tracer struct {
 
 var _ engine.Tracer = (*Tracer)(nil)
 
-// New returns a tracer, or nil where none is wanted: nobody has said where the collector is, or the
-// environment switches traces off.
+// New returns a tracer, or nil if no collector is configured, or the environment disables traces.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	s, err := settingsOf(o.Endpoint)
 	if s == nil || err != nil {
@@ -60,8 +58,7 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// The client says in the log what is wrong, once; the library would do it at every try, on
-	// standard error.
+	// The client logs a problem once; the library would log every attempt, on standard error.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Debug("traces", "error", err) }))
 	about := resource.NewSchemaless(attribute.String("service.name", "quando"), attribute.String("service.version", o.Version))
 	// The environment's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, so they count.
@@ -82,16 +79,15 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 // Close sends what has not been sent yet.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// Incoming returns a request that knows the trace of whoever sent it, as its traceparent tells.
+// Incoming returns a request with the sender's trace context, from its traceparent.
 func (t *Tracer) Incoming(r *http.Request) *http.Request {
 	return r.WithContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
 }
 
-// Delivered tells of an event that was to be recorded. It is the trace's first span, or, of an
-// event that was known, another one. Where ctx knows the trace of whoever delivered it, that is
-// linked.
+// Delivered reports an event that was to be recorded. It is the trace's first span or, for a
+// duplicate, a further one. It links the sender's trace, if ctx has one.
 func (t *Tracer) Delivered(ctx context.Context, e *rules.Event, fresh bool, err error) {
-	if bornInside(e) {
+	if isInternal(e) {
 		return
 	}
 	links := trace.WithLinks()
@@ -106,28 +102,28 @@ func (t *Tracer) Delivered(ctx context.Context, e *rules.Event, fresh bool, err 
 	if s.id = s.trace.root; err != nil || !fresh {
 		s.id, s.parent = trace.SpanID{}, s.trace.root
 	}
-	t.tell(s, links)
+	t.emit(s, links)
 }
 
-// bornInside reports whether an event is recorded without being delivered here: one that a person
-// fired, and each item of a tick's list.
-func bornInside(e *rules.Event) bool {
+// isInternal reports whether an event is recorded without a delivery: a manual one, and each item
+// of a tick's list.
+func isInternal(e *rules.Event) bool {
 	return e.Type == "manual" || e.Type == "schedule" && len(e.Data) > 0
 }
 
-// Trace makes a span of what the engine tells. Texts, names, phones and errors stay here: only ids,
-// names of rules and verbs, and states go on.
+// Trace turns what the engine reports into a span. It exports only ids, names of rules and verbs,
+// and states; no texts, names, phones or errors.
 func (t *Tracer) Trace(p engine.Part) {
 	e := &p.Event.Event
 	s := span{name: string(p.Kind), kind: trace.SpanKindInternal, trace: traceOf(e), attributes: eventAttributes(e), began: p.Began, ended: p.Ended}
 	s.parent = s.trace.root
 	add := func(list ...attribute.KeyValue) { s.attributes = append(s.attributes, list...) }
 	if p.Kind == engine.PartMatch {
-		if bornInside(e) {
-			t.tell(span{name: "event", kind: trace.SpanKindInternal, trace: s.trace, id: s.trace.root, attributes: s.attributes, began: e.ReceivedAt, ended: p.Began})
+		if isInternal(e) {
+			t.emit(span{name: "event", kind: trace.SpanKindInternal, trace: s.trace, id: s.trace.root, attributes: s.attributes, began: e.ReceivedAt, ended: p.Began})
 		}
 		add(verdicts(p.Event)...)
-		t.tell(s)
+		t.emit(s)
 		return
 	}
 	add(attribute.String("quando.rule", p.Run.Rule), attribute.Int64("quando.run", p.Run.ID), attribute.String("quando.stage", string(p.Run.Stage)))
@@ -148,7 +144,7 @@ func (t *Tracer) Trace(p engine.Part) {
 	if p.Step != nil {
 		add(attribute.String("quando.step", p.Step.Path), attribute.String("quando.verb", p.Step.Verb), attribute.Int("quando.attempts", p.Step.Attempts))
 	}
-	t.tell(s)
+	t.emit(s)
 }
 
 // eventAttributes say which event it is.
@@ -170,7 +166,7 @@ func verdicts(e *journal.Event) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.Int("quando.fired", fired), attribute.StringSlice("quando.verdicts", list)}
 }
 
-// A span is one that is over.
+// A span is a finished one.
 type span struct {
 	name         string
 	kind         trace.SpanKind
@@ -181,8 +177,8 @@ type span struct {
 	failed       bool
 }
 
-// tell hands a span to those who send it on.
-func (t *Tracer) tell(s span, options ...trace.SpanStartOption) {
+// emit passes a span to the exporter.
+func (t *Tracer) emit(s span, options ...trace.SpanStartOption) {
 	ctx := withIDs(context.Background(), s.trace.id, s.id)
 	if s.parent.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace.id, SpanID: s.parent, TraceFlags: trace.FlagsSampled, Remote: true}))

@@ -23,7 +23,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A collector takes spans, or answers with what it is told to first.
+// A collector accepts spans, or sends preset answers first.
 type collector struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -75,7 +75,7 @@ func event(id, typ string) *journal.Event {
 	return &journal.Event{Event: rules.Event{Workspace: "acme", ID: id, Type: typ, ReceivedAt: time.Now()}}
 }
 
-// TestOff shows that nothing is traced unless somebody says where to.
+// TestOff shows that nothing is traced without a configured collector.
 func TestOff(t *testing.T) {
 	for _, tt := range []struct{ endpoint, name, value string }{
 		{}, {"", "OTEL_SERVICE_NAME", "desk"}, {"http://localhost:4318", "OTEL_SDK_DISABLED", "true"}, {"http://localhost:4318", "OTEL_TRACES_EXPORTER", "none"},
@@ -198,8 +198,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestCollectorInTrouble shows that one that is busy is asked again, with the same headers, and
-// that it is told once when spans are lost.
+// TestCollectorInTrouble shows that a busy collector gets a retry, with the same headers, and that
+// lost spans are logged once.
 func TestCollectorInTrouble(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=open-sesame")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")

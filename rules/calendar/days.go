@@ -41,7 +41,7 @@ func ParseDays(s string) ([]time.Weekday, error) {
 	return days, nil
 }
 
-// otherDays are what people write for days, with what it is here.
+// otherDays maps other spellings of days to ours.
 var otherDays = map[string]string{
 	"weekday": "mon-fri", "weekdays": "mon-fri", "workdays": "mon-fri", "weekend": "sat, sun", "weekends": "sat, sun", "everyday": "daily", "every day": "daily", "all": "daily",
 	"seg": "mon", "ter": "tue", "qua": "wed", "qui": "thu", "sex": "fri", "sab": "sat", "sáb": "sat", "dom": "sun",

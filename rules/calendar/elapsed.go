@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// reach is how far ahead Add looks.
+	// reach is how far ahead Add searches.
 	reach = 10 * year
-	// longest is the longest stretch that Between looks at; a time.Duration holds not much more.
+	// longest is the longest stretch that Between measures; a time.Duration holds not much more.
 	longest = 290 * year
 )
 

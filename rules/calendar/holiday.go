@@ -11,7 +11,7 @@ import (
 	"github.com/rickar/cal/v2"
 )
 
-// Holidays of countries are worked out once, for the years in which a desk may ask.
+// Holidays of countries are computed once, for these years.
 const (
 	firstYear = 1970
 	lastYear  = 2100
@@ -27,7 +27,7 @@ type holiday struct {
 // holiday of a country has its name in the country's language; a date from Config.Holidays goes by
 // the date itself, such as "2026-12-24".
 //
-// A desk may be open on a holiday: a shift that started the evening before goes on past midnight.
+// A desk may be open on a holiday: a shift that started the evening before continues past midnight.
 func (c *Calendar) Holiday(t time.Time) (string, bool) {
 	day, _ := c.local(t)
 	return c.holidayOn(day)
@@ -67,8 +67,7 @@ func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
 	return lists, nil
 }
 
-// national holds the holidays of the countries that have been asked for. Calendars share them: they
-// are the same for all.
+// national caches the holidays of countries. Calendars share them.
 var national struct {
 	sync.Mutex
 	byCode map[string][]holiday

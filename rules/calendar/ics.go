@@ -112,8 +112,8 @@ func (l line) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: "+format, append([]any{l.number}, args...)...)
 }
 
-// unfold joins the lines that were folded: those that begin with a space or a tab go on with the
-// line before. Empty lines are left out.
+// unfold joins folded lines: a line that begins with a space or a tab continues the one before. It
+// drops empty lines.
 func unfold(src []byte) []line {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	var (
@@ -143,7 +143,7 @@ func unfold(src []byte) []line {
 	return lines
 }
 
-// property is a line taken apart: its name and parameters in upper case, and its value.
+// property is a parsed line: its name and parameters in upper case, and its value.
 type property struct {
 	line
 	name, parameters, value string
@@ -152,7 +152,7 @@ type property struct {
 // is reports whether the value is the given name of a component.
 func (p property) is(component string) bool { return strings.EqualFold(p.value, component) }
 
-// parseProperty takes a line apart at the first colon that is not within quotes.
+// parseProperty splits a line at the first colon that is not within quotes.
 func parseProperty(l line) (property, bool) {
 	quoted := false
 	for i, r := range l.text {

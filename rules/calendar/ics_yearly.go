@@ -15,8 +15,8 @@ type yearly struct {
 	month, day int       // what BYMONTH and BYMONTHDAY say; 0 is nothing
 }
 
-// parseYearly reads an RRULE. What it does not know is an error, for a holiday on the wrong date is
-// worse than none.
+// parseYearly reads an RRULE. Unknown parts are an error, for a holiday on the wrong date is worse
+// than none.
 func parseYearly(p property) (*yearly, error) {
 	y := &yearly{property: p, interval: 1}
 	isYearly := false

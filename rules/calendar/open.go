@@ -2,7 +2,7 @@ package calendar
 
 import "time"
 
-// horizon is how far ahead the next opening or closing is looked for.
+// horizon is how far ahead the next opening or closing is searched.
 const horizon = 2 * year
 
 // Open reports whether the calendar is open at t.

@@ -13,8 +13,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "the seed of the cases")
 )
 
-// reference is a calendar that knows nothing but its definition: it steps from minute to minute and
-// looks at the wall clock.
+// reference is a calendar that implements only its definition: it steps from minute to minute and
+// reads the wall clock.
 type reference struct {
 	cfg  Config
 	base time.Time // a whole minute

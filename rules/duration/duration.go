@@ -85,7 +85,7 @@ func ParseSpan(s string) (Span, error) {
 }
 
 // End returns when the span that begins at a time is over. The calendar is the one that the span
-// names, nil where it names none.
+// names, nil if it names none.
 func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
 	switch {
 	case s.Calendar == "":

@@ -49,7 +49,7 @@ type Verb struct {
 	Together [][2]string `json:"together,omitempty"` // the first makes no sense without the second
 	Not      [][2]string `json:"not,omitempty"`      // that exclude each other
 	Result   bool        `json:"result,omitempty"`   // later steps can see its result under the step's id
-	Control  bool        `json:"control,omitempty"`  // it steers the run and does nothing to the service
+	Control  bool        `json:"control,omitempty"`  // it controls the run and does not call the service
 	Example  string      `json:"example,omitempty"`  // as YAML, behind the verb
 }
 

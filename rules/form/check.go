@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// check refuses a form that says two things at once, or nothing where something must be said.
+// check refuses a form that contradicts itself or lacks a required value.
 func check(c *rules.Catalog, f Form) error {
 	if f.ID == "" {
 		return errors.New("the rule needs an id")

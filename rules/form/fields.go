@@ -38,8 +38,8 @@ func (f *Form) list(key string) *[]string {
 	return nil
 }
 
-// record returns the fields of a key that holds a mapping of texts, in their order, or nil; of one
-// that is not there only to make it.
+// record returns the fields of a key that holds a mapping of texts, in their order, or nil; make
+// creates the mapping if it is absent.
 func (f *Form) record(key string, make bool) (names []string, values []*string) {
 	switch key {
 	case "gather":
@@ -67,7 +67,7 @@ func (f *Form) record(key string, make bool) (names []string, values []*string) 
 	return nil, nil
 }
 
-// clear takes away a mapping of texts.
+// clear removes a mapping of texts.
 func (f *Form) clear(key string) {
 	switch key {
 	case "gather":
@@ -142,7 +142,7 @@ func (s *Step) text(key string) *string {
 	return nil
 }
 
-// same reports whether two values of fields are equal. A list that is not there is an empty one.
+// same reports whether two values of fields are equal. A nil list equals an empty one.
 func same(a, b any) bool { return sameValue(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
 func sameValue(a, b reflect.Value) bool {

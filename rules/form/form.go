@@ -1,12 +1,12 @@
 // Package form reads a rule as the fields of a form, and writes the fields back into the rule's
-// file without touching anything else.
+// file without changing anything else.
 //
-// What a form has no field for is carried as YAML, so that a form holds all that its rule says. A
-// form that is written back as it was read leaves the file as it is, byte for byte.
+// YAML carries what the form has no field for, so that a form holds the whole rule. Writing a form
+// back as it was read leaves the file unchanged, byte for byte.
 package form
 
-// A Form is one rule. An empty field is a key that the rule does not have, and that Write takes
-// away; every value is as a person types it, without quotes.
+// A Form is one rule. An empty field is an absent key, which Write removes; every value is as a
+// person types it, without quotes.
 type Form struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name,omitempty"`
@@ -27,9 +27,8 @@ type Form struct {
 	Do          []Step   `json:"do"`
 	OnError     []Step   `json:"on_error,omitempty"`
 
-	// YAML holds the values of keys that the fields above cannot: keys that the language does not
-	// know, and values of another shape than the language wants. A key that is here has no field
-	// above.
+	// YAML holds the values of keys that the fields above cannot hold: unknown keys, and values of
+	// another shape than the language expects. A key that is here has no field above.
 	YAML map[string]string `json:"yaml,omitempty"`
 }
 
@@ -100,8 +99,8 @@ type Branch struct {
 	Do   []Step `json:"do"`
 }
 
-// An Arg is an argument of a step, a filter of a schedule, or a part of either. An argument that is
-// not there is not given.
+// An Arg is an argument of a step, a filter of a schedule, or a part of either. An absent argument
+// is not given.
 type Arg struct {
 	Name string `json:"name"`
 	As   As     `json:"as,omitempty"` // which of the fields below holds the value
@@ -124,6 +123,6 @@ const (
 	AsFields   As = "fields"   // Fields: names with values
 	AsSteps    As = "steps"    // Steps
 	AsBranches As = "branches" // Branches
-	AsNull     As = "null"     // nothing, said in so many words
+	AsNull     As = "null"     // an explicit null
 	AsYAML     As = "yaml"     // YAML: anything else
 )

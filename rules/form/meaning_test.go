@@ -18,7 +18,7 @@ func meaning(text, id string) string {
 	}
 	var out []string
 	for _, p := range problems {
-		// A form does not tell a rule without do from one without steps.
+		// A form does not distinguish a rule without do from one without steps.
 		if p.Rule == id && p.Severity == "error" && p.Message != `a rule needs "do"` && p.Message != "there are no steps" {
 			out = append(out, p.Message)
 		}

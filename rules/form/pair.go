@@ -2,9 +2,8 @@ package form
 
 import "encoding/json"
 
-// pairUp finds for each of some values the one that it was before, or -1: first those that are
-// equal, in order and then elsewhere, and of the others those between the same neighbours, alike
-// ones first.
+// pairUp matches each value to its earlier version, or -1: first equal ones, in order and then
+// elsewhere, and the others between the same neighbours, similar ones first.
 func pairUp[T any](old, list []T, likeness func(T) string) []int {
 	p := pairing{at: make([]int, len(list)), taken: make([]bool, len(old))}
 	for i := range p.at {
@@ -18,7 +17,7 @@ func pairUp[T any](old, list []T, likeness func(T) string) []int {
 	return p.at
 }
 
-// exactly tells values apart.
+// exactly is a likeness under which only equal values match.
 func exactly[T any](v T) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -27,7 +26,7 @@ func exactly[T any](v T) string {
 	return string(text)
 }
 
-// numbers gives equal numbers to values of which the same is said.
+// numbers gives equal numbers to values with an equal key.
 func numbers[T any](list []T, number map[string]int, say func(T) string) []int {
 	out := make([]int, len(list))
 	for i, v := range list {
@@ -46,18 +45,18 @@ type pairing struct {
 	taken []bool
 }
 
-func (p *pairing) take(i, j int) { p.at[i], p.taken[j] = j, true }
+func (p *pairing) setPair(i, j int) { p.at[i], p.taken[j] = j, true }
 
 // inOrder pairs the equal values that stand in the same order in both lists, as many as there are.
 // Of very long lists only the ends are compared.
 func (p *pairing) inOrder(old, list []int) {
 	first, last := 0, 0
 	for first < len(old) && first < len(list) && old[first] == list[first] {
-		p.take(first, first)
+		p.setPair(first, first)
 		first++
 	}
 	for last < len(old)-first && last < len(list)-first && old[len(old)-1-last] == list[len(list)-1-last] {
-		p.take(len(list)-1-last, len(old)-1-last)
+		p.setPair(len(list)-1-last, len(old)-1-last)
 		last++
 	}
 	old, list = old[first:len(old)-last], list[first:len(list)-last]
@@ -80,7 +79,7 @@ func (p *pairing) inOrder(old, list []int) {
 	for i, j := 0, 0; i < len(old) && j < len(list); {
 		switch {
 		case old[i] == list[j]:
-			p.take(first+j, first+i)
+			p.setPair(first+j, first+i)
 			i, j = i+1, j+1
 		case length[i+1][j] >= length[i][j+1]:
 			i++
@@ -100,7 +99,7 @@ func (p *pairing) elsewhere(old, list []int) {
 	}
 	for i, v := range list {
 		if p.at[i] < 0 && len(free[v]) > 0 {
-			p.take(i, free[v][0])
+			p.setPair(i, free[v][0])
 			free[v] = free[v][1:]
 		}
 	}
@@ -116,7 +115,7 @@ func (p *pairing) between(old, list []int) {
 		}
 		for j := low + 1; j < len(old) && !p.taken[j]; j++ {
 			if old[j] == v {
-				p.take(i, j)
+				p.setPair(i, j)
 				low = j
 				break
 			}

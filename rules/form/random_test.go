@@ -189,7 +189,7 @@ func (m *maker) args(list []rules.Arg, depth int) []form.Arg {
 	return out
 }
 
-// arg makes up an argument in the way in which Read gives it.
+// arg generates an argument in the form in which Read returns it.
 func (m *maker) arg(a rules.Arg, depth int) form.Arg {
 	out := form.Arg{Name: a.Name}
 	if a.Null && !often(m.Rand, 4) {

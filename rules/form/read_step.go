@@ -101,7 +101,7 @@ func part(a *rules.Arg) *rules.Arg {
 	return &rules.Arg{Kind: rules.KindData}
 }
 
-// arg reads an argument. One that the language does not know has no fields.
+// arg reads an argument. An unknown one has no fields.
 func (r reader) arg(n *source.Node, name string, a *rules.Arg) Arg {
 	out := Arg{Name: name}
 	if n.Kind == source.Null {

@@ -297,7 +297,7 @@ type stylist struct {
 	*rand.Rand
 	comments int
 	quiet    bool // no comments
-	inBlock  bool // a line that is indented further would go on with the text above
+	inBlock  bool // a line that is indented further would continue the text above
 }
 
 func (s *stylist) comment(before string) string {

@@ -6,7 +6,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// word wants a text. A loose one is read by what it says alone, so that a number needs no quotes.
+// word returns the target for a text. A loose one needs no quotes even if it looks like a number.
 func word(n *source.Node, text string, loose bool) *source.Wanted {
 	if n != nil && n.Kind == source.Scalar && n.Value == text {
 		if _, isText := n.Any().(string); isText || loose {
@@ -16,7 +16,7 @@ func word(n *source.Node, text string, loose bool) *source.Wanted {
 	return &source.Wanted{Old: n, Kind: source.Scalar, Value: text, Loose: loose}
 }
 
-// words wants one or several texts, or nothing for none. With alone, one text needs no list.
+// words returns the target for zero or more texts. With alone, one text needs no list.
 func words(n *source.Node, list []string, loose, alone bool) *source.Wanted {
 	isOne := n != nil && n.Kind == source.Scalar
 	if len(list) == 0 {
@@ -28,7 +28,8 @@ func words(n *source.Node, list []string, loose, alone bool) *source.Wanted {
 	return wordList(n, list, loose)
 }
 
-// wordList wants a list of texts. Those that are there are found again, also at another place.
+// wordList returns the target for a list of texts. It matches existing ones, also at another
+// position.
 func wordList(n *source.Node, list []string, loose bool) *source.Wanted {
 	out := &source.Wanted{Old: n, Kind: source.List, Short: true}
 	var old []*source.Node
@@ -60,7 +61,7 @@ func mappingOf(n *source.Node) *source.Node {
 	return n
 }
 
-// recordOf wants a mapping of a few names to texts; those that are empty are left out.
+// recordOf returns the target for a mapping of a few names to texts, without the empty ones.
 func recordOf(n *source.Node, names []string, values []*string) *source.Wanted {
 	want := make(map[string]*source.Wanted)
 	for i, name := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// steps wants a list of steps. Those that are there are found again, also at another place.
+// steps returns the target for a list of steps. It matches existing ones, also at another position.
 func (w writer) steps(n *source.Node, old, list []Step) *source.Wanted {
 	out := &source.Wanted{Old: n, Kind: source.List}
 	var items []*source.Node
@@ -45,7 +45,7 @@ func (w writer) step(n *source.Node, old, s Step) *source.Wanted {
 	want := make(map[string]*source.Wanted)
 	verb := s.Verb
 	if fields != nil {
-		verb = old.Verb // under which it stands there
+		verb = old.Verb // the one in the file
 	}
 	if fields != nil && old.Verb == s.Verb {
 		want[verb] = w.args(fields.Get(verb), old.Args, s.Args, schema)
@@ -79,7 +79,8 @@ func standsAlone(schema *rules.Schema) bool {
 	return main == nil || !main.Null
 }
 
-// args wants what stands behind a verb: the main argument alone, or a mapping of arguments.
+// args returns the target for the arguments of a verb: the main argument alone, or a mapping of
+// arguments.
 func (w writer) args(n *source.Node, old, args []Arg, schema *rules.Schema) *source.Wanted {
 	main := argNamed(schema.Args, schema.Main)
 	mapped := n != nil && n.Kind == source.Mapping && (main == nil || !takesMapping(main))
@@ -97,7 +98,7 @@ func (w writer) args(n *source.Node, old, args []Arg, schema *rules.Schema) *sou
 		return w.fields(n, old, args, schema.Args)
 	}
 	out := w.fields(nil, nil, args, schema.Args).In(n)
-	// The main argument that stood alone gets its name.
+	// The main argument, which was written alone, gets its name.
 	for i, p := range out.Pairs {
 		if n != nil && len(old) == 1 && p.Key == schema.Main && same(old[0], *named(args, p.Key)) {
 			out.Pairs[i].Value = source.Kept(n)
@@ -106,7 +107,7 @@ func (w writer) args(n *source.Node, old, args []Arg, schema *rules.Schema) *sou
 	return out
 }
 
-// canStandAlone reports whether a value can stand behind its verb without its name.
+// canStandAlone reports whether a value can follow its verb without its name.
 func canStandAlone(a Arg, main *rules.Arg) bool {
 	if takesMapping(main) {
 		return true // and cannot be named
@@ -138,7 +139,7 @@ func named(args []Arg, name string) *Arg {
 	return nil
 }
 
-// fields wants a mapping of arguments.
+// fields returns the target for a mapping of arguments.
 func (w writer) fields(n *source.Node, old, args []Arg, schema []rules.Arg) *source.Wanted {
 	order := make([]string, len(schema))
 	for i, a := range schema {
@@ -158,7 +159,7 @@ func (w writer) fields(n *source.Node, old, args []Arg, schema []rules.Arg) *sou
 	return &source.Wanted{Old: n, Kind: source.Mapping, Short: true, Pairs: merge(was, want, order, false)}
 }
 
-// arg wants the value of an argument. The schema is nil for one that the language does not know.
+// arg returns the target for the value of an argument. The schema is nil for an unknown one.
 func (w writer) arg(n *source.Node, old *Arg, a Arg, schema *rules.Arg) *source.Wanted {
 	if n != nil && old != nil && same(*old, a) {
 		return source.Kept(n)
@@ -190,8 +191,7 @@ func (w writer) arg(n *source.Node, old *Arg, a Arg, schema *rules.Arg) *source.
 	return out
 }
 
-// isLoose reports whether a value of a kind is read by what it says alone, so that it needs no
-// quotes where it looks like a number.
+// isLoose reports whether a value of a kind needs no quotes even if it looks like a number.
 func isLoose(k rules.Kind) bool {
 	switch k {
 	case rules.KindNumber, rules.KindChoice, rules.KindDuration, rules.KindSpan, rules.KindExpression, rules.KindEvent, rules.KindZone:
@@ -212,7 +212,7 @@ func (w writer) names(n *source.Node, list []string, schema *rules.Arg) *source.
 	return &source.Wanted{Old: n, Kind: source.List}
 }
 
-// settings wants a mapping whose values are of the kinds that the argument says.
+// settings returns the target for a mapping whose values have the kinds of the argument.
 func (w writer) settings(n *source.Node, old, args []Arg, schema *rules.Arg) *source.Wanted {
 	if schema.Kind != rules.KindSettings && schema.Kind != rules.KindHeaders {
 		return w.fields(n, old, args, schema.Fields)

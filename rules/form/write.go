@@ -93,7 +93,7 @@ func holds(f *source.File, rule string) bool {
 	})
 }
 
-// editRules changes the rules of a file, and nothing else. A rule for which nothing is wanted goes.
+// editRules changes the rules of a file, and nothing else. A rule without a target is removed.
 func editRules(f *source.File, want func(*source.Node) *source.Wanted) ([]byte, error) {
 	root := &source.Wanted{Old: f.Root, Kind: source.Mapping}
 	for _, p := range f.Root.Pairs {
@@ -112,13 +112,13 @@ func editRules(f *source.File, want func(*source.Node) *source.Wanted) ([]byte, 
 	return out, refused(err)
 }
 
-// ruleFile wants a file that holds one rule.
+// ruleFile returns the target for a file with one rule.
 func ruleFile(rule *source.Wanted) *source.Wanted {
 	list := &source.Wanted{Kind: source.List, Items: []*source.Wanted{rule}}
 	return &source.Wanted{Kind: source.Mapping, Pairs: []source.WantedPair{{Key: "rules", Value: list}}}
 }
 
-// withRule wants a file to hold one more rule.
+// withRule returns the target for a file with one more rule.
 func withRule(root *source.Node, rule *source.Wanted) *source.Wanted {
 	list := &source.Wanted{Kind: source.List, Apart: true}
 	if n := root.Get("rules"); n != nil {
@@ -161,8 +161,7 @@ func (w writer) verify(text []byte, f Form) error {
 	return nil
 }
 
-// filled returns the form without the YAML of keys that said nothing, and have a field that says
-// something.
+// filled returns the form without the YAML of empty keys whose field is set.
 func (f Form) filled() Form {
 	f.YAML = maps.Clone(f.YAML)
 	maps.DeleteFunc(f.YAML, func(key, text string) bool {
@@ -181,8 +180,8 @@ func (f *Form) isSet(key string) bool {
 // A writer turns fields into what the nodes should become.
 type writer struct{ reader }
 
-// form wants a rule to be what a form says. The node is nil for a rule that is not there yet; old
-// is what it was read as.
+// form returns the target for a rule, from a form. The node is nil for a new rule; old is the form
+// it was read as.
 func (w writer) form(n *source.Node, old, f Form) *source.Wanted {
 	want := make(map[string]*source.Wanted)
 	order := make([]string, len(rules.RuleKeys))
@@ -216,9 +215,8 @@ func (w writer) form(n *source.Node, old, f Form) *source.Wanted {
 	return &source.Wanted{Old: n, Kind: source.Mapping, Pairs: merge(n, want, order, false)}
 }
 
-// merge orders the pairs of a mapping: those that are there keep their order, and each of the
-// others goes behind the last that should stand before it. With rest, pairs about which nothing is
-// said stay.
+// merge orders the pairs of a mapping: existing ones keep their order, and each new one goes behind
+// the last that precedes it in order. With rest, it keeps pairs without a target.
 func merge(n *source.Node, want map[string]*source.Wanted, order []string, rest bool) []source.WantedPair {
 	var pairs []source.WantedPair
 	if n != nil {
@@ -263,13 +261,13 @@ func merge(n *source.Node, want map[string]*source.Wanted, order []string, rest 
 	return pairs
 }
 
-// key wants one key of a rule to be what its fields say, or nothing.
+// key returns the target for one key of a rule, or nil.
 func (w writer) key(key string, n *source.Node, old, f Form) *source.Wanted {
 	if text := f.text(key); text != nil {
 		if *text == "" {
 			return nil
 		}
-		// Texts for people keep their quotes where they look like a number.
+		// Descriptive texts keep their quotes if they look like a number.
 		return word(n, *text, key != "id" && key != "name" && key != "description")
 	}
 	switch key {

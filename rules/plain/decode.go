@@ -1,5 +1,5 @@
-// Package plain reads and writes JSON whose shape nobody knows beforehand: objects are
-// map[string]any, numbers float64, as encoding/json has them, in one pass and without reflection.
+// Package plain reads and writes JSON without a schema: objects are map[string]any, numbers
+// float64, as in encoding/json, in one pass and without reflection.
 package plain
 
 import (
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Deepest is how far lists and objects may stand inside of each other.
+// Deepest bounds the nesting of lists and objects.
 const Deepest = 1000
 
-// mostTiny is how many numbers of a document may be closer to 0 than those that have all their
-// digits. Each takes a hundred times as long to read as another.
-const mostTiny = 1000
+// maxSubnormals bounds the subnormal numbers of a document. Each takes a hundred times as long to
+// parse as another.
+const maxSubnormals = 1000
 
 // Decode reads a JSON value. What follows it must be white space.
 func Decode[T string | []byte](src T) (any, error) {
@@ -100,8 +100,8 @@ type decoder struct {
 	src string
 	at  int
 
-	// The first entries of objects and lists that have begun: most are made in their size, once they
-	// have ended.
+	// begun holds the first entries of open objects and lists: most are allocated at their final size
+	// when they end.
 	begun [32]entry
 	count int
 
@@ -115,8 +115,8 @@ type entry struct {
 	value any
 }
 
-// keep keeps an entry until its object or list has ended. It reports false where there is no room.
-func (d *decoder) keep(name string, value any) bool {
+// pushEntry holds an entry until its object or list ends. It reports false if there are too many.
+func (d *decoder) pushEntry(name string, value any) bool {
 	if d.count == len(d.begun) {
 		return false
 	}
@@ -125,14 +125,14 @@ func (d *decoder) keep(name string, value any) bool {
 	return true
 }
 
-// take returns the entries that were kept since there were so many, and keeps them no longer.
-func (d *decoder) take(from int) []entry {
+// popEntries returns and removes the entries held since from.
+func (d *decoder) popEntries(from int) []entry {
 	entries := d.begun[from:d.count]
 	d.count = from
 	return entries
 }
 
-// space goes to the next byte that is not white space.
+// space skips white space.
 func (d *decoder) space() {
 	for d.at < len(d.src) {
 		switch d.src[d.at] {
@@ -144,7 +144,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next returns the next byte that is not white space; 0 at the end.
+// next skips white space and returns the next byte; 0 at the end.
 func (d *decoder) next() byte {
 	d.space()
 	if d.at < len(d.src) {
@@ -167,7 +167,7 @@ func (d *decoder) problem() error {
 	return fmt.Errorf("there is %q at byte %d where it should not be", d.src[d.at], d.at)
 }
 
-// value reads a value that stands inside of so many others.
+// value reads a value at a nesting depth.
 func (d *decoder) value(depth int) (any, error) {
 	if depth > Deepest {
 		return nil, fmt.Errorf("more than %d lists and objects inside of each other", Deepest)
@@ -194,8 +194,7 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 }
 
-// boxed returns a text as a value. A document tells the same id or time in several places, and they
-// need not be several values.
+// boxed returns a text as a value. It shares equal texts: a document repeats ids and times.
 func (d *decoder) boxed(s string) any {
 	if s == "" {
 		return s
@@ -212,7 +211,7 @@ func (d *decoder) object(depth int) (any, error) {
 	from := d.count
 	err := d.members(func(name string) error {
 		v, err := d.value(depth + 1)
-		if object == nil && d.keep(name, v) {
+		if object == nil && d.pushEntry(name, v) {
 			return err
 		}
 		object = d.objectOf(object, from)
@@ -229,7 +228,7 @@ func (d *decoder) object(depth int) (any, error) {
 func (d *decoder) objectOf(object map[string]any, from int) map[string]any {
 	if object == nil {
 		object = make(map[string]any, d.count-from)
-		for _, m := range d.take(from) {
+		for _, m := range d.popEntries(from) {
 			object[m.name] = m.value
 		}
 	}
@@ -274,7 +273,7 @@ func (d *decoder) list(depth int) (any, error) {
 	d.at++
 	if d.next() == ']' {
 		d.at++
-		return nothing, nil
+		return emptyList, nil
 	}
 	var list []any
 	from := d.count
@@ -283,7 +282,7 @@ func (d *decoder) list(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list != nil || !d.keep("", v) {
+		if list != nil || !d.pushEntry("", v) {
 			list = append(d.listOf(list, from), v)
 		}
 		switch d.next() {
@@ -302,15 +301,15 @@ func (d *decoder) list(depth int) (any, error) {
 func (d *decoder) listOf(list []any, from int) []any {
 	if list == nil {
 		list = make([]any, 0, d.count-from)
-		for _, item := range d.take(from) {
+		for _, item := range d.popEntries(from) {
 			list = append(list, item.value)
 		}
 	}
 	return list
 }
 
-// nothing is the empty list: nobody can change it.
-var nothing any = []any{}
+// emptyList is the empty list; it is immutable.
+var emptyList any = []any{}
 
 func (d *decoder) word(w string) error {
 	if !strings.HasPrefix(d.src[d.at:], w) {
@@ -352,8 +351,8 @@ func (d *decoder) number() (any, error) {
 		return nil, fmt.Errorf("the number %.40s is too large", text)
 	}
 	if len(text) > len("0.000") && math.Abs(f) < 0x1p-1022 && isTiny(text) {
-		if d.tiny++; d.tiny > mostTiny {
-			return nil, fmt.Errorf("more than %d numbers as small as %.40s", mostTiny, text)
+		if d.tiny++; d.tiny > maxSubnormals {
+			return nil, fmt.Errorf("more than %d numbers as small as %.40s", maxSubnormals, text)
 		}
 	}
 	return f, nil

@@ -44,7 +44,7 @@ func (d *decoder) accented(from int) (string, bool) {
 	return d.src[from:at], true
 }
 
-// asWritten has the bytes that stand for themselves in a string.
+// asWritten marks the bytes that need no escape in a string.
 var asWritten = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = c != '"' && c != '\\'
@@ -52,7 +52,7 @@ var asWritten = func() (table [256]bool) {
 	return table
 }()
 
-// escaped reads the rest of a string, the first part of which needs nothing.
+// escaped reads the rest of a string that has escapes.
 func (d *decoder) escaped(from int) (string, error) {
 	b := append(make([]byte, 0, d.at-from+32), d.src[from:d.at]...)
 	for d.at < len(d.src) {
@@ -140,8 +140,7 @@ func (d *decoder) hex() (rune, bool) {
 	return r, true
 }
 
-// pair reads the second half of a character that is written in two; the sign for no character
-// stands for a half that is alone.
+// pair reads the second half of a surrogate pair; U+FFFD replaces an unpaired half.
 func (d *decoder) pair(first rune) rune {
 	if d.at+1 < len(d.src) && d.src[d.at] == '\\' && d.src[d.at+1] == 'u' {
 		before := d.at

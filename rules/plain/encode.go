@@ -10,11 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Encode writes a value as encoding/json does: members by their names, and nothing that a page
-// could take for markup.
+// Encode writes a value as encoding/json does: members sorted by name, HTML escaped.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
-// Append writes a value behind what is there.
+// Append appends the JSON of a value.
 func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0) }
 
 func appendValue(b []byte, v any, depth int) (_ []byte, err error) {

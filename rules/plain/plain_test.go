@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// texts are what a service, or somebody who is none, may send.
+// texts are what a service, or an attacker, may send.
 var texts = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1`, `-1.5e3`, `1E+2`, `1e-7`, `123456789012345678`, `1e21`, `1e400`, `-1e400`, `""`, `"a"`, `"olá ✓ 😀"`,
 	`{"a":1,"a":2}`, `{"a":{"b":[1,2,{"c":null}]},"d":"\u00e9\n\t\"\\\/\b\f\r"}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"\u0000"`, `"\u2028\u2029<>&"`,

@@ -1,4 +1,4 @@
 package plain
 
-// AppendText writes a string behind what is there.
+// AppendText appends a string as JSON.
 func AppendText(b []byte, s string) []byte { return appendText(b, s) }

@@ -7,14 +7,14 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// File returns the text of a rule file without its secrets, for people who may not write
-// rules. It hides in comments too, and keeps the number of lines.
+// File returns the text of a rule file without its secrets, for readers without the right to write
+// rules. It redacts comments too, and keeps the number of lines.
 func File(text string) string { return redactFile(text, 3) }
 
 // redactFile hides in comments as in files, down to a number of levels.
 func redactFile(text string, levels int) string {
 	if levels == 0 {
-		return blind(text)
+		return redactInvalid(text)
 	}
 	shown, ok := source.Redact(text, source.Redaction{
 		Class:   func(above uint8, key string) uint8 { return uint8(Secrecy(above).Of(key)) },
@@ -23,7 +23,7 @@ func redactFile(text string, levels int) string {
 		Mark:    Mark,
 	})
 	if !ok {
-		return blind(text)
+		return redactInvalid(text)
 	}
 	return shown
 }
@@ -31,9 +31,9 @@ func redactFile(text string, levels int) string {
 // keyLine is a line that begins with a key, behind marks of comments and lists.
 var keyLine = regexp.MustCompile(`^[\s#?-]*["']?[\w.-]+["']?[ \t]*:(?:\s|$)`)
 
-// blind hides secrets in a text that is not valid YAML, where the end of a value is unknown. If any
-// name of a secret occurs, it shows names only.
-func blind(text string) string {
+// redactInvalid hides secrets in a text that is not valid YAML, where the end of a value is
+// unknown. If any name of a secret occurs, it shows names only.
+func redactInvalid(text string) string {
 	names := hiddenLine.MatchString(text)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -1,5 +1,5 @@
-// Package redact hides secrets in texts, values and rule files from people who may see what rules
-// do and may not write them.
+// Package redact hides secrets in texts, values and rule files from readers who may see what rules
+// do but may not write them.
 package redact
 
 import (
@@ -15,9 +15,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A Secrecy says how much of a value is shown to people who may not write rules. It is the one
-// place that decides this, for rule files, runs, events, the history and exports. In doubt it
-// hides.
+// A Secrecy says how much of a value a reader without the right to write rules sees. It decides
+// this in one place, for rule files, runs, events, the history and exports. In doubt it hides.
 type Secrecy uint8
 
 // The secrecy of a value follows from the names above it. The zero value is ordinary text.
@@ -26,7 +25,7 @@ const (
 	calledAddress               // a URL to call: parts of its path that look like keys are hidden
 	namedSecret                 // below a name such as token: hidden unless it is an expression
 	headerValue                 // always hidden
-	Everything    Secrecy = 255 // hides nothing, for people who may write rules
+	Everything    Secrecy = 255 // hides nothing, for readers who may write rules
 )
 
 // Mark is shown in place of what is hidden.
@@ -119,7 +118,7 @@ func Value(v any) any { return Ordinary.Value(v) }
 // wholeExpression matches a single {{ expression }} without a text literal in it.
 var wholeExpression = regexp.MustCompile("^\\s*\\{\\{[^}\"'`]*\\}\\}\\s*$")
 
-// parts returns what of a text is hidden, in order and apart from each other.
+// parts returns the hidden parts of a text, in order and without overlap.
 func (s Secrecy) parts(text string) []source.Part {
 	switch {
 	case text == "" || s == Everything || s == namedSecret && wholeExpression.MatchString(text):
@@ -142,7 +141,7 @@ func (s Secrecy) parts(text string) []source.Part {
 	if strings.Contains(text, "=") {
 		parts = append(parts, groups(hiddenQuery, text)...)
 	}
-	return apart(append(parts, jsonParts(text)...))
+	return mergeParts(append(parts, jsonParts(text)...))
 }
 
 var (
@@ -154,7 +153,7 @@ var (
 )
 
 // formWords occur in every text that likelyKey or SecretForms match. Most texts have none of them,
-// and looking for a word costs a hundredth of matching a pattern.
+// and searching a word costs a hundredth of matching a pattern.
 var formWords = []string{"Bearer ", "sk_", "sk-", "pk_", "pk-", "rk_", "rk-", "whsec", "gh", "glpat", "shpat", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
 
 // formParts returns the parts of a text that look like keys by themselves.
@@ -182,9 +181,9 @@ func groups(x *regexp.Regexp, text string) (parts []source.Part) {
 	return parts
 }
 
-// pathParts returns the parts of an address's path that look like the key of an incoming webhook:
-// long, with capitals, small letters and digits. UUIDs do not have all of these. Expressions in
-// {{ }} are passed over.
+// pathParts returns the parts of a URL's path that look like the key of an incoming webhook: long,
+// with upper case, lower case and digits. UUIDs do not have all of these. It skips expressions in
+// {{ }}.
 func pathParts(text string) (parts []source.Part) {
 	segments, _ := template.Split(text)
 	for _, s := range segments {
@@ -212,7 +211,7 @@ func pathParts(text string) (parts []source.Part) {
 	return parts
 }
 
-// jsonParts returns what is hidden of a text that is JSON, such as the body of an answer.
+// jsonParts returns the hidden parts of a text that is JSON, such as the body of an answer.
 func jsonParts(text string) []source.Part {
 	if begin := strings.TrimLeft(text, " \t\r\n"); begin == "" || begin[0] != '{' && begin[0] != '[' || !json.Valid([]byte(text)) {
 		return nil
@@ -223,7 +222,7 @@ func jsonParts(text string) []source.Part {
 	return w.parts
 }
 
-// A jsonWalk goes through a text that is valid JSON.
+// A jsonWalk scans a text that is valid JSON.
 type jsonWalk struct {
 	text    string
 	decoder *json.Decoder
@@ -264,8 +263,8 @@ func (w *jsonWalk) value(s Secrecy) {
 	}
 }
 
-// apart puts parts in order and joins those that overlap.
-func apart(parts []source.Part) []source.Part {
+// mergeParts sorts parts and merges those that overlap.
+func mergeParts(parts []source.Part) []source.Part {
 	slices.SortFunc(parts, func(a, b source.Part) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var out []source.Part
 	for _, p := range parts {

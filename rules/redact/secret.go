@@ -20,8 +20,8 @@ func IsSecretHeader(name string) bool {
 }
 
 var (
-	// SecretForms are texts that nothing but a secret looks like: keys of well-known services, signed
-	// tokens, private keys.
+	// SecretForms match texts that are certainly secrets: keys of well-known services, signed tokens,
+	// private keys.
 	SecretForms = regexp.MustCompile(`\b[sr]k_(?:live|test)_\w{16,}|\bsk-[\w-]{24,}|\bgh[pousr]_\w{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}|\bxox[abeoprs]-[\w-]{20,}|` +
 		`\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 	secretName  = regexp.MustCompile(`(?i)token|secret|password|passwd|senha|api[_-]?key|access[_-]?key|credential`)
@@ -29,12 +29,11 @@ var (
 	authScheme  = regexp.MustCompile(`(?i)\b(?:bearer|basic|token|apikey)\s+(\S+)`)
 )
 
-// IsSecretName reports whether a name tells that its value is a secret.
+// IsSecretName reports whether a name says that its value is a secret.
 func IsSecretName(name string) bool { return secretName.MatchString(name) }
 
-// LooksSecret reports whether a text looks like a secret. Named and address say
-// whether it stands under the name of a secret, or is an address. It would rather miss one than be
-// wrong.
+// LooksSecret reports whether a text looks like a secret. Named and address say whether it is the
+// value of a secret's name, or is an address. It prefers a miss to a false alarm.
 func LooksSecret(text string, named, address bool) bool {
 	segments, _ := template.Split(text)
 	for _, s := range segments {

@@ -11,16 +11,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ErrEntangled is what Edit returns for a change that cannot be made alone, mostly because an
-// anchor shares what it is about.
+// ErrEntangled is what Edit returns for a change that would change other parts too, mostly because
+// of a shared anchor.
 var ErrEntangled = errors.New("the change would change something else of the file too")
 
-// Edit returns the file's text with its root changed to what is wanted. Nothing else is touched:
-// the text of what is kept stays, with its comments. What comes out is read again, and refused
-// unless it says exactly what was wanted.
+// Edit returns the file's text with its root changed to the target. It keeps the text and comments
+// of everything else. It reads the result again, and returns an error unless that equals the
+// target.
 func (f *File) Edit(root *Wanted) (text []byte, err error) {
-	// Where things stand is worked out from what an unmaintained library says. A mistake there must
-	// not take the caller down.
+	// Positions come from an unmaintained library. A panic there must not crash the caller.
 	defer func() {
 		if r := recover(); r != nil {
 			text, err = nil, fmt.Errorf("%w: %v", ErrEntangled, r)
@@ -57,7 +56,7 @@ type editor struct {
 	err      error
 }
 
-// A splice puts a text in the place of a stretch of the file.
+// A splice replaces a range of the file.
 type splice struct {
 	start, end int
 	text       string
@@ -87,7 +86,7 @@ func newEditor(f *File) *editor {
 // apply returns a stretch of the text with changes made.
 func (e *editor) apply(start, end int, edits []splice) string {
 	edits = slices.Clone(edits)
-	// What is put between comes before what is taken away behind it.
+	// Insertions come before deletions at the same offset.
 	slices.SortStableFunc(edits, func(a, b splice) int {
 		return cmp.Or(a.start-b.start, cmp.Compare(min(a.end-a.start, 1), min(b.end-b.start, 1)))
 	})
@@ -116,7 +115,7 @@ func (e *editor) fail(err error) {
 	}
 }
 
-// place returns what stands in the file for a node: the alias, where it is one.
+// place returns the YAML node in the file for a node: the alias, if it is one.
 func place(n *Node) *yaml.Node {
 	if n.alias != nil {
 		return n.alias
@@ -222,7 +221,7 @@ func (e *editor) skipTo(at int, mark byte) int {
 	return -1
 }
 
-// edit changes a value to what is wanted, inside of it where that is possible.
+// edit changes a value to its target, in place if possible.
 func (e *editor) edit(w *Wanted, at context) {
 	if w.Keep || e.err != nil {
 		return

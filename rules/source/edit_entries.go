@@ -15,8 +15,8 @@ type entryWanted struct {
 	pair  *WantedPair // nil for an item
 }
 
-// A stretch is where an entry stands.
-type stretch struct {
+// An entryRange is the position of an entry in the text.
+type entryRange struct {
 	start, end int  // from its key or dash, or in a list between brackets from itself, to the end of its value
 	from, to   int  // in a block, whole lines: with the comments about it
 	mid        bool // it begins behind something else in its line
@@ -68,7 +68,7 @@ func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow, apart bool) {
 
 // exchange writes the entries between brackets in another order. The comments among them stay where
 // they are.
-func (e *editor) exchange(old []stretch, wanted []entryWanted) {
+func (e *editor) exchange(old []entryRange, wanted []entryWanted) {
 	for i, w := range wanted {
 		switch {
 		case i >= len(old):
@@ -111,11 +111,11 @@ func increasing(wanted []entryWanted) []bool {
 }
 
 // stretches finds the entries of a collection.
-func (e *editor) stretches(y *yaml.Node, flow bool) []stretch {
-	var all []stretch
+func (e *editor) stretches(y *yaml.Node, flow bool) []entryRange {
+	var all []entryRange
 	if y.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(y.Content); i += 2 {
-			s := stretch{start: e.start(y.Content[i]), key: y.Content[i], value: y.Content[i+1]}
+			s := entryRange{start: e.start(y.Content[i]), key: y.Content[i], value: y.Content[i+1]}
 			s.after = e.ends[s.key]
 			if colon := e.skipTo(s.after, ':'); colon >= 0 {
 				s.after = colon + 1
@@ -129,7 +129,7 @@ func (e *editor) stretches(y *yaml.Node, flow bool) []stretch {
 	} else {
 		at := e.file.skipProperties(e.start(y))
 		for _, item := range y.Content {
-			s := stretch{start: e.start(item), end: e.end(item), value: item}
+			s := entryRange{start: e.start(item), end: e.end(item), value: item}
 			if !flow {
 				if s.start = e.skipTo(at, '-'); s.start < 0 {
 					e.fail(ErrEntangled)
@@ -150,14 +150,14 @@ func (e *editor) stretches(y *yaml.Node, flow bool) []stretch {
 	return all
 }
 
-// isEmpty reports whether a value is nothing because nothing is written.
+// isEmpty reports whether a value is null because nothing is written.
 func isEmpty(y *yaml.Node) bool {
 	return y.Kind == yaml.ScalarNode && y.Value == "" && y.Style == 0 && y.Anchor == ""
 }
 
 // lines finds the lines of an entry in a block: with the comments right above it and those below
 // that are indented further.
-func (e *editor) lines(s *stretch) {
+func (e *editor) lines(s *entryRange) {
 	column := e.column(s.start)
 	s.from, s.mid = s.start, !e.ownLine(s.start)
 	if !s.mid {
@@ -181,7 +181,7 @@ func (e *editor) lines(s *stretch) {
 }
 
 // entry changes one that stays.
-func (e *editor) entry(w entryWanted, s stretch, flow bool) {
+func (e *editor) entry(w entryWanted, s entryRange, flow bool) {
 	at := context{flow: flow, after: s.after, item: s.key == nil}
 	if w.pair != nil && w.pair.Key != s.key.Value {
 		text := keyText(w.pair.Key, flow)
@@ -196,7 +196,7 @@ func (e *editor) entry(w entryWanted, s stretch, flow bool) {
 
 // blockText writes an entry that is put into a block, in whole lines. One that was elsewhere keeps
 // its text.
-func (e *editor) blockText(w entryWanted, old []stretch) string {
+func (e *editor) blockText(w entryWanted, old []entryRange) string {
 	if w.old >= 0 {
 		s := old[w.old]
 		if s.mid {
@@ -214,7 +214,7 @@ func (e *editor) blockText(w entryWanted, old []stretch) string {
 	return e.joined(head+r.first, r.rest) + e.eol
 }
 
-func (e *editor) flowText(w entryWanted, old []stretch) string {
+func (e *editor) flowText(w entryWanted, old []entryRange) string {
 	if w.old >= 0 {
 		s := old[w.old]
 		return e.moved(w, s, s.start, s.end, true)
@@ -226,7 +226,7 @@ func (e *editor) flowText(w entryWanted, old []stretch) string {
 }
 
 // moved returns the text of an entry that goes to another place, with the changes inside of it.
-func (e *editor) moved(w entryWanted, s stretch, from, to int, flow bool) string {
+func (e *editor) moved(w entryWanted, s entryRange, from, to int, flow bool) string {
 	outer := e.edits
 	e.edits = nil
 	e.entry(w, s, flow)
@@ -236,7 +236,7 @@ func (e *editor) moved(w entryWanted, s stretch, from, to int, flow bool) string
 }
 
 // insertBlock puts lines behind an entry, or before the first.
-func (e *editor) insertBlock(old []stretch, before int, text string, apart bool) {
+func (e *editor) insertBlock(old []entryRange, before int, text string, apart bool) {
 	switch {
 	case before >= 0:
 		if apart {
@@ -244,7 +244,7 @@ func (e *editor) insertBlock(old []stretch, before int, text string, apart bool)
 		}
 		e.splice(old[before].to, old[before].to, text)
 	case old[0].mid:
-		// The first stands behind a dash: the text takes its place, and it goes to a line of its own.
+		// The first follows a dash: the new text goes there, and the old first goes to its own line.
 		indent := pad(e.column(old[0].start))
 		e.splice(old[0].start, old[0].start, strings.TrimLeft(text, " ")+indent)
 	default:
@@ -255,7 +255,7 @@ func (e *editor) insertBlock(old []stretch, before int, text string, apart bool)
 	}
 }
 
-func (e *editor) insertFlow(old []stretch, before int, text string) {
+func (e *editor) insertFlow(old []entryRange, before int, text string) {
 	if before >= 0 {
 		e.splice(old[before].end, old[before].end, ", "+text)
 		return
@@ -263,8 +263,8 @@ func (e *editor) insertFlow(old []stretch, before int, text string) {
 	e.splice(old[0].start, old[0].start, text+", ")
 }
 
-// deleteBlock takes away the entries from first on and before end.
-func (e *editor) deleteBlock(old []stretch, first, end int) {
+// deleteBlock removes the entries from first on and before end.
+func (e *editor) deleteBlock(old []entryRange, first, end int) {
 	if old[first].mid {
 		if end == len(old) {
 			e.fail(ErrEntangled)
@@ -280,7 +280,7 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 	}
 	for i := first; i < end; i++ {
 		from := old[i].from
-		// What stands between two that go, goes, unless it is a comment of its own.
+		// Removing two neighbours removes what is between them, unless that is a comment on its own line.
 		for i+1 < end && trim(e.text[old[i].to:old[i+1].from]) == "" {
 			i++
 		}
@@ -288,9 +288,9 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 	}
 }
 
-// deleteLines takes away whole lines, and empty ones around them where they are not needed any
-// more: before what becomes the first of a block, and where one empty line is enough between what
-// was above and what is below.
+// deleteLines removes whole lines, and empty ones around them where they are not needed any more:
+// before what becomes the first of a block, and where one empty line is enough between what was
+// above and what is below.
 func (e *editor) deleteLines(from, to int, atFirst bool) {
 	for atFirst && to < len(e.text) && trim(e.text[to:e.lineEnd(to)]) == "" {
 		to = e.nextLine(to)
@@ -303,8 +303,8 @@ func (e *editor) deleteLines(from, to int, atFirst bool) {
 	e.splice(from, to, "")
 }
 
-// deleteFlow takes away entries between brackets, with their commas and the comments behind them.
-func (e *editor) deleteFlow(old []stretch, first, end int) {
+// deleteFlow removes entries between brackets, with their commas and the comments behind them.
+func (e *editor) deleteFlow(old []entryRange, first, end int) {
 	start := old[first].start
 	if end < len(old) {
 		stop := old[end].start

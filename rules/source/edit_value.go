@@ -6,7 +6,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// scalar writes another text in the place of one, in the style of the old where that is possible.
+// scalar replaces a text, in the style of the old one if possible.
 func (e *editor) scalar(w *Wanted, at context) {
 	y := w.Old.yaml
 	start, end := e.file.skipProperties(e.start(y)), e.end(y)
@@ -21,7 +21,7 @@ func (e *editor) scalar(w *Wanted, at context) {
 	e.splice(start, end, scalarText(w, at.flow, y.Style))
 }
 
-// blockScalar writes another text in the place of one that is written over lines of its own.
+// blockScalar replaces a text that is written as a block.
 func (e *editor) blockScalar(w *Wanted, at context, start, end int) {
 	y := w.Old.yaml
 	header := e.header(y)
@@ -47,7 +47,7 @@ func (e *editor) blockScalar(w *Wanted, at context, start, end int) {
 	e.splice(stop, max(stop, end), e.joined("", padded(lines, indent)))
 }
 
-// replace writes a value of another kind in the place of one.
+// replace replaces a value with one of another kind.
 func (e *editor) replace(w *Wanted, at context) {
 	y := place(w.Old)
 	start, end := e.start(y), e.end(y)
@@ -93,8 +93,7 @@ func (e *editor) commentBelow(at, indent int) bool {
 	return false
 }
 
-// putOverBlock writes a value in the place of a text over several lines, whose first line may have
-// a comment.
+// putOverBlock replaces a block scalar, whose first line may have a comment.
 func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
 	header := e.file.skipProperties(e.start(y))
 	stop := e.lineEnd(header)
@@ -106,8 +105,8 @@ func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
 	e.splice(stop, max(stop, end), text)
 }
 
-// put writes a value behind a key's colon or an item's dash, in the place of the one that is there.
-// A comment beside it stays in its line.
+// put replaces the value behind a key's colon or an item's dash. A comment beside it stays on its
+// line.
 func (e *editor) put(start, end int, at context, r rendered) {
 	if e.lineStart(start) == e.lineStart(at.after) {
 		for start > at.after && (e.text[start-1] == ' ' || e.text[start-1] == '\t') {

@@ -11,8 +11,8 @@ import (
 
 // A Style says what the canonical form of a kind of file is, beyond what is common to all.
 type Style struct {
-	// Order returns the keys of a mapping in their canonical order, or nil where the file's order
-	// stays. The path names the keys that lead to the mapping, with [] for an item of a list: rules[].
+	// Order returns the keys of a mapping in their canonical order, or nil if the file's order stays.
+	// The path names the keys that lead to the mapping, with [] for an item of a list: rules[].
 	Order func(path string) []string
 	// Apart reports whether the items of the list or mapping at the path stand apart by an empty line.
 	Apart func(path string) bool
@@ -40,9 +40,8 @@ func Format(name string, text []byte, style Style) ([]byte, Problems) {
 	return []byte(out), nil
 }
 
-// settled returns the form of the file that formatting leaves as it is. Where a comment stands
-// decides what it is about, so one that was moved may be taken for another entry's and move once
-// more.
+// settled returns the fixpoint of formatting. The position of a comment decides what it belongs to,
+// so a moved one may be attributed to another entry and move again.
 func (f *File) settled(style Style) (string, *Problem) {
 	const passes = 5
 	text := f.Text

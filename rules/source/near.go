@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Near returns the candidate that a person most likely meant by name, or "" when none is near.
+// Near returns the candidate most similar to name, or "" if none is near.
 func Near(name string, candidates []string) string {
 	best, bestDistance := "", 0
 	folded := strings.ToLower(name)

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A printer writes a tree in its canonical form, and the comments of its file where they belong.
+// A printer writes a tree in its canonical form, with the comments of its file.
 type printer struct {
 	file     *File
 	style    Style
@@ -21,7 +21,7 @@ type printer struct {
 	out      strings.Builder
 }
 
-// An entry is a key with its value, or an item of a list: what a comment can be about.
+// An entry is a key with its value, or an item of a list: what a comment can belong to.
 type entry struct {
 	offset int // of the key or the item
 	column int
@@ -62,7 +62,7 @@ func (p *printer) isBlock(n *yaml.Node) bool {
 	return false
 }
 
-// entries lists what comments can be about, outermost first.
+// entries lists what comments can belong to, outermost first.
 func (p *printer) entries(root *yaml.Node) {
 	var walk func(n *yaml.Node, above *entry)
 	add := func(n *yaml.Node, column int, above *entry) *entry {
@@ -94,7 +94,7 @@ func (p *printer) entries(root *yaml.Node) {
 	walk(root, nil)
 }
 
-// attach gives every comment to the entry that it is about.
+// attach assigns every comment to its entry.
 func (p *printer) attach() {
 	var owner *[]comment // of the comment line before
 	last, column := 0, 0 // its place
@@ -113,7 +113,7 @@ func (p *printer) attach() {
 			next = p.order[i]
 		}
 		if !c.own && before != nil {
-			// One comment has room beside an entry; the others stand above it.
+			// One comment fits beside an entry; the others go above it.
 			if len(before.trail) > 0 {
 				c.apart = false
 				before.lead = append(before.lead, c)
@@ -122,7 +122,7 @@ func (p *printer) attach() {
 			}
 			continue
 		}
-		// Comment lines that follow each other stay together.
+		// Consecutive comment lines stay together.
 		if c.own && !c.dashed && owner != nil && c.line == last+1 && c.column >= column {
 			*owner = append(*owner, c)
 			last, column = c.line, c.column

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// A Severity says whether a Problem keeps a file from being used.
+// A Severity says whether a Problem makes a file unusable.
 type Severity string
 
-// The severities. Only an Error makes a checker say no.
+// The severities. Only an Error makes a check fail.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 )
 
-// A Problem is something wrong at one place of a file, in words for the person who wrote it.
+// A Problem is something wrong at one place of a file, worded for its author.
 type Problem struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
-	Rule     string   `json:"rule"` // the id of the rule it stands in, where there is one
+	Rule     string   `json:"rule"` // the id of the rule, if any
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
-	Hint     string   `json:"hint"` // what to do about it
+	Hint     string   `json:"hint"` // the remedy
 	Text     string   `json:"-"`    // the line it stands in
 }
 
@@ -45,8 +45,8 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Excerpt returns the line that the problem stands in and below it a caret under the place, or
-// nothing. A long line is cut around the place.
+// Excerpt returns the problem's line and a caret line under the column, or nothing. It cuts a long
+// line around the column.
 func (p Problem) Excerpt() (line, caret string) {
 	if p.Text == "" {
 		return "", ""

@@ -1,5 +1,5 @@
-// Package source reads YAML with every position kept, reports what is wrong where it stands in the
-// file, and writes files back in one canonical form with their comments.
+// Package source reads YAML with every position kept, reports problems with their position, and
+// writes files back in one canonical form with their comments.
 //
 // It is the only package that knows the YAML library.
 package source
@@ -45,16 +45,16 @@ func (k Kind) String() string {
 type Node struct {
 	Kind   Kind
 	Value  string  // of a Scalar
-	Quoted bool    // the scalar stood in quotes or in a block, so it is a text whatever it looks like
+	Quoted bool    // the scalar is in quotes or in a block, so it is a text whatever it looks like
 	Items  []*Node // of a List
 	Pairs  []Pair  // of a Mapping, in the order of the file
-	Broken bool    // a Mapping some of whose keys could not be read; that has been reported
+	Broken bool    // a Mapping with unreadable keys, which have been reported
 	Line   int     // from 1
 	Column int     // from 1, in characters
 
 	file  *File
 	yaml  *yaml.Node
-	alias *yaml.Node // the alias that stands there in its place
+	alias *yaml.Node // the alias that is written there
 }
 
 // A Pair is one key of a mapping with its value.
@@ -69,7 +69,7 @@ func Text(name, value string) *Node {
 	return &Node{Kind: Scalar, Value: value, Quoted: true, Line: 1, Column: 1, file: &File{Name: name}}
 }
 
-// File returns the name of the file that the node stands in.
+// File returns the name of the node's file.
 func (n *Node) File() string { return n.file.Name }
 
 // Get returns the value of a key, or nil.
@@ -85,8 +85,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// IsText reports whether the scalar is written so that it can only be a text: quoted, or no number,
-// bool or date.
+// IsText reports whether the scalar can only be a text: quoted, or no number, bool or date.
 func (n *Node) IsText() bool {
 	return n.Kind == Scalar && (n.Quoted || n.yaml.ShortTag() == "!!str")
 }
@@ -105,7 +104,7 @@ func (n *Node) Bool() (value, ok bool) {
 	return false, false
 }
 
-// leadingZero finds what YAML takes for a number, and people do not: 0119.
+// leadingZero matches what YAML takes for a number, and people do not: 0119.
 var leadingZero = regexp.MustCompile(`^[-+]?0[0-9]`)
 
 // Any returns the node as plain Go data: nil, bool, int, float64, string, []any and map[string]any.

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// A Wanted is what a value of a file should become. What it says nothing new about is kept as it is
-// written.
+// A Wanted is the target of an edit: what a value of a file should become. Unchanged parts keep
+// their text.
 type Wanted struct {
-	Old  *Node // what stands there; nil where nothing does
-	Keep bool  // Old stays as it is, perhaps at another place
+	Old  *Node // the existing value; nil if there is none
+	Keep bool  // Old stays as it is, perhaps at another position
 
 	Kind  Kind
 	Value string       // of a Scalar
-	Loose bool         // of a Scalar: how it is written does not matter to the reader, so it needs no quotes where it looks like a number; of Null: nothing need be written
+	Loose bool         // of a Scalar: it may be written without quotes although it looks like a number; of Null: nothing need be written
 	Bare  bool         // of a Scalar: it must not be in quotes
 	Items []*Wanted    // of a List
 	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
-	Short bool         // of a List or Mapping: on one line, where it is written anew and fits
-	Apart bool         // of a List or Mapping: what is added stands apart by an empty line
+	Short bool         // of a List or Mapping: on one line, if it is new and fits
+	Apart bool         // of a List or Mapping: an empty line separates what is added
 
 	YAML string // the value as text, in place of all of the above
 }
@@ -27,14 +27,14 @@ type Wanted struct {
 // A WantedPair is a key of a mapping with what its value should become.
 type WantedPair struct {
 	Key   string
-	Old   string // the key that stands there, where it is another one
+	Old   string // the existing key, if it differs
 	Value *Wanted
 }
 
-// Kept wants a node to stay as it is.
+// Kept returns the target that keeps a node as it is.
 func Kept(n *Node) *Wanted { return &Wanted{Old: n, Keep: true} }
 
-// In wants the same in the place of another node.
+// In returns the same target for another node.
 func (w *Wanted) In(n *Node) *Wanted {
 	moved := *w
 	moved.Old, moved.Keep = n, false
@@ -61,7 +61,7 @@ func ParseValue(text string) (*Node, error) {
 	return f.Root, nil
 }
 
-// fulfilled reports whether a node is what was wanted.
+// fulfilled reports whether a node equals the target.
 func (w *Wanted) fulfilled(n *Node) bool {
 	switch {
 	case n == nil:
@@ -100,7 +100,7 @@ func (w *Wanted) fulfilled(n *Node) bool {
 	return true
 }
 
-// Same reports whether two nodes say the same, however they are written.
+// Same reports whether two nodes have the same value, however they are written.
 func Same(a, b *Node) bool {
 	if a.Kind != b.Kind || a.Broken != b.Broken || len(a.Items) != len(b.Items) || len(a.Pairs) != len(b.Pairs) {
 		return false

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// historyFolder stands beside the rules: versions belong to the files, outlive every journal, and
-// can be read with any program. Hidden folders hold no rules, so nobody takes them for such.
+// historyFolder is beside the rules: versions belong to the files, outlive every journal, and can
+// be read with any program. The loader skips hidden folders.
 const historyFolder = ".history"
 
 // A Version is what a file held from some moment on.
@@ -25,7 +25,7 @@ type Version struct {
 	Text string    `json:"text"`
 	Change
 
-	Damaged bool `json:"-"` // it is there, and cannot be read
+	Damaged bool `json:"-"` // it exists, and cannot be read
 }
 
 // Found reports whether the version was made by other means than the store, and found there when
@@ -76,8 +76,8 @@ func numbers(root *os.Root, name string) ([]int, error) {
 	return list, nil
 }
 
-// latest returns the newest version; the zero one is none. One that is damaged is known by its
-// number alone, and keeps nobody from saving another.
+// latest returns the newest version, or the zero one. Of a damaged one it returns the number alone,
+// so that a new one can be saved.
 func latest(root *os.Root, name string) (Version, error) {
 	list, err := numbers(root, name)
 	if err != nil || len(list) == 0 {

@@ -12,16 +12,16 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A Change says who changes a file, and why.
+// A Change names the author of a change, and the reason.
 type Change struct {
 	Who  string `json:"who,omitempty"`
 	What string `json:"what,omitempty"` // a word for the kind of change
 	Why  string `json:"why,omitempty"`
 }
 
-// Save puts a text in the place of a file whose sum was so; an empty sum is that of a file that is
-// not there yet. After a crash the file holds either text and nothing else, and the one that was
-// replaced is in the history.
+// Save replaces a file if its sum is still was; an empty sum is that of a file that does not exist
+// yet. After a crash the file holds either text and nothing else, and the old one is in the
+// history.
 func (s *Store) Save(name, text, was string, by Change) (Version, error) {
 	var saved Version
 	err := s.change(name, func(root *os.Root) error {
@@ -73,7 +73,7 @@ func (s *Store) change(name string, do func(root *os.Root) error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	folder, _ := s.place()
+	folder, _ := s.location()
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
@@ -88,8 +88,8 @@ func (s *Store) change(name string, do func(root *os.Root) error) error {
 	return nil
 }
 
-// replace puts a file in the place of another in one moment, and makes sure that it stays. Where
-// the name is a link, what it leads to is replaced.
+// replace replaces a file atomically and durably. If the name is a link, it replaces the link's
+// target.
 func replace(root *os.Root, name string, text []byte) error {
 	name, err := follow(root, name)
 	if err != nil {
@@ -124,12 +124,12 @@ func replace(root *os.Root, name string, text []byte) error {
 	return syncFolder(root, folder)
 }
 
-// linksMost is how many links a name may lead through.
-const linksMost = 8
+// maxLinks bounds the links that a name may go through.
+const maxLinks = 8
 
-// follow returns the name of the file that a name leads to.
+// follow resolves the links of a name.
 func follow(root *os.Root, name string) (string, error) {
-	for range linksMost {
+	for range maxLinks {
 		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil
@@ -150,13 +150,12 @@ func follow(root *os.Root, name string) (string, error) {
 		if path.IsAbs(to) {
 			return "", fmt.Errorf("%w: it is a link that leads out of the folder of the rules", ErrName)
 		}
-		name = path.Join(path.Dir(name), to) // one that leads out is refused by the root
+		name = path.Join(path.Dir(name), to) // the root refuses a link to outside
 	}
 	return "", fmt.Errorf("%w: it leads through too many links", ErrName)
 }
 
-// syncFolder makes sure that a name stays in its folder. Windows does so by itself and cannot be
-// asked.
+// syncFolder makes a name durable in its folder. Windows does so by itself and has no call for it.
 func syncFolder(root *os.Root, folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

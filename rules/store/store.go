@@ -20,7 +20,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// What stands in the way of a change.
+// The reasons why a change is refused.
 var (
 	ErrReadOnly = errors.New("the rules are kept read-only by the configuration")
 	ErrChanged  = errors.New("the file has changed since it was opened")
@@ -31,19 +31,19 @@ var (
 // Options say where the files are. Path is required.
 type Options struct {
 	Path     string   // a folder, or the one file that there is
-	Except   []string // folders and files below it that belong to somebody else
+	Except   []string // folders and files below it that are not rules
 	ReadOnly bool
 	Now      func() time.Time // nil is time.Now
 }
 
-// A Store reads and writes rule files. Nothing outside of its folder can be reached through it,
-// whatever names it is given and whatever links the folder holds. Many may use it at a time.
+// A Store reads and writes rule files. It reaches nothing outside of its folder, whatever names it
+// is given and whatever links the folder holds. It is safe for concurrent use.
 type Store struct {
 	options Options
 	mu      sync.Mutex // of changes
 }
 
-// New returns a store. It opens nothing: the folder may be made or replaced later.
+// New returns a store. It opens nothing: the folder may be created or replaced later.
 func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -56,17 +56,17 @@ func New(o Options) *Store {
 type File struct {
 	Name string // from the store's folder, with slashes
 	Text string
-	Sum  string // stands for the text; that of a file that is not there is empty
+	Sum  string // hash of the text; empty for a file that does not exist
 }
 
 // ReadOnly reports whether nothing may be changed.
 func (s *Store) ReadOnly() bool { return s.options.ReadOnly }
 
 // Single reports whether the store is one file: then there can be no others.
-func (s *Store) Single() bool { _, only := s.place(); return only != "" }
+func (s *Store) Single() bool { _, only := s.location(); return only != "" }
 
-// place returns the folder, and the one file's name where there is only one.
-func (s *Store) place() (folder, only string) {
+// location returns the folder, and the one file's name where there is only one.
+func (s *Store) location() (folder, only string) {
 	info, err := os.Stat(s.options.Path)
 	isFile := err == nil && !info.IsDir() || err != nil && isYAML(s.options.Path)
 	if isFile {
@@ -75,9 +75,9 @@ func (s *Store) place() (folder, only string) {
 	return s.options.Path, ""
 }
 
-// Name returns the name in the store of a file by its path, as whoever loads the rules has it.
+// Name returns a file's name in the store, given its path as in the loader.
 func (s *Store) Name(file string) (string, error) {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	below, err := filepath.Rel(folder, file)
 	if err != nil {
 		return "", ErrName
@@ -86,9 +86,9 @@ func (s *Store) Name(file string) (string, error) {
 	return name, s.check(name)
 }
 
-// Path returns the path of a file by its name, as whoever loads the rules has it.
+// Path returns a file's path as in the loader, given its name.
 func (s *Store) Path(name string) string {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	return filepath.Join(folder, filepath.FromSlash(name))
 }
 
@@ -104,14 +104,13 @@ func IsRuleFile(name string) bool {
 
 func isYAML(name string) bool { ext := filepath.Ext(name); return ext == ".yaml" || ext == ".yml" }
 
-// nameLongest is how long a name may be: every system allows as much.
-const nameLongest = 200
+// maxNameLength is a length that every system allows.
+const maxNameLength = 200
 
-// check refuses names that are not those of rule files: whoever loads the rules would not look
-// there.
+// check refuses names that the loader does not take for rule files.
 func (s *Store) check(name string) error {
-	folder, only := s.place()
-	if only != "" && name != only || len(name) > nameLongest || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {
+	folder, only := s.location()
+	if only != "" && name != only || len(name) > maxNameLength || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {
 		return ErrName
 	}
 	parts := strings.Split(name, "/")
@@ -128,7 +127,7 @@ func (s *Store) check(name string) error {
 
 func strange(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(`\:*?"<>|`, r) }
 
-// Read returns a file. One that is not there is an fs.ErrNotExist.
+// Read returns a file, or fs.ErrNotExist.
 func (s *Store) Read(name string) (File, error) {
 	if err := s.check(name); err != nil {
 		return File{}, err
@@ -146,7 +145,7 @@ func (s *Store) Read(name string) (File, error) {
 }
 
 func (s *Store) open() (*os.Root, error) {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	return os.OpenRoot(folder)
 }
 

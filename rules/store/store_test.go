@@ -18,7 +18,7 @@ import (
 
 var ana = Change{Who: "ana", What: "live", Why: "customers asked"}
 
-// newStore returns a store of a folder whose clock moves a minute with every look at it.
+// newStore returns a store of a folder whose clock advances a minute with every read.
 func newStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "rules")
@@ -55,7 +55,7 @@ func (s *Store) mustSave(t *testing.T, name, text string) Version {
 	return v
 }
 
-// TestHistory shows who changed what, also what was changed by other means, and that nothing is
+// TestHistory shows the authors of changes, also of changes by other means, and that nothing is
 // lost on the way back.
 func TestHistory(t *testing.T) {
 	s, folder := newStore(t)
@@ -145,7 +145,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNames shows that no name leads out of the folder, or to where no rules are looked for.
+// TestNames shows that no name reaches out of the folder, or to where the loader does not look.
 func TestNames(t *testing.T) {
 	s, folder := newStore(t)
 	s.options.Except = []string{filepath.Join(folder, "acme")}
@@ -193,14 +193,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNothingHalf shows that a save that fails leaves the file and the history as they were, and
-// that of two who save at once one is told.
+// TestNothingHalf shows that a failed save leaves the file and the history unchanged, and that of
+// two concurrent saves one fails.
 func TestNothingHalf(t *testing.T) {
 	s, folder := newStore(t)
 	s.mustSave(t, "away.yaml", "one\n")
 	one := sumOf([]byte("one\n"))
 	blocked := filepath.Join(folder, ".away.yaml.saving", "x")
-	write(t, blocked, "", 0o600) // what is in the way of the file
+	write(t, blocked, "", 0o600) // blocks the file
 	if _, err := s.Save("away.yaml", "two\n", one, ana); err == nil {
 		t.Fatal("it was saved although it cannot be")
 	}

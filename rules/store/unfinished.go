@@ -13,11 +13,11 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// unfinishedFolder stands beside the rules as the history does. What is in it is loaded by nobody:
-// a text that is wrong cannot stop a rule that is right.
+// unfinishedFolder is a hidden folder beside the rules. The loader skips it: a broken draft cannot
+// stop a valid rule.
 const unfinishedFolder = ".unfinished"
 
-// An Unfinished is a text that somebody goes on with later.
+// An Unfinished is a draft of a rule file.
 type Unfinished struct {
 	Text string    `json:"text"`
 	Was  string    `json:"was"` // the sum of the file that it began with
@@ -27,8 +27,7 @@ type Unfinished struct {
 
 func unfinishedFile(name string) string { return path.Join(unfinishedFolder, name+".json") }
 
-// Keep keeps an unfinished text for a file, which itself stays as it is. It takes the place of one
-// that was kept before.
+// Keep saves a draft for a file, which itself stays unchanged. It replaces an earlier draft.
 func (s *Store) Keep(name, text, was, who string) error {
 	return s.change(name, func(root *os.Root) error {
 		if len(text) > source.MaxBytes {
@@ -42,8 +41,8 @@ func (s *Store) Keep(name, text, was, who string) error {
 	})
 }
 
-// Kept returns the unfinished text of a file, or nil. One that is damaged is none: nobody can go on
-// with it, and it keeps nobody from beginning anew.
+// Kept returns the draft of a file, or nil. A damaged draft counts as none, so that a new one can
+// be saved.
 func (s *Store) Kept(name string) (*Unfinished, error) {
 	if err := s.check(name); err != nil {
 		return nil, err
@@ -80,8 +79,7 @@ func (s *Store) Drop(name string) error {
 	})
 }
 
-// AllKept lists the names of the files that have an unfinished text, also of those that are not
-// there yet.
+// AllKept lists the names of the files with a draft, also of files that do not exist yet.
 func (s *Store) AllKept() ([]string, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// checkAddress refuses a webhook's address that is not https or not public.
-// A name is checked again when it is dialed, because what it stands for can
-// change.
+// checkAddress refuses a webhook URL that is not https or not public. The dialer checks the address
+// again, because a name can resolve differently later.
 func checkAddress(text string, allowLoopback bool) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Opaque != "" {
@@ -94,8 +93,8 @@ func newDeliveryClient(o Options) *http.Client {
 	if transport == nil {
 		dialer := &net.Dialer{
 			Timeout: o.DeliveryTimeout,
-			// The check is here, on the address itself, so that no name can
-			// lead inside between the check and the connection.
+			// Checks the address that is dialed, so that a name cannot resolve to a private one between
+			// check and connection.
 			Control: func(_, address string, _ syscall.RawConn) error {
 				to, err := netip.ParseAddrPort(address)
 				if err != nil {
@@ -104,7 +103,7 @@ func newDeliveryClient(o Options) *http.Client {
 				return checkIP(to.Addr(), o.AllowLoopback)
 			},
 		}
-		transport = &http.Transport{ // without a proxy, which would connect in our stead
+		transport = &http.Transport{ // no proxy, which would dial for us
 			DialContext: dialer.DialContext, MaxIdleConnsPerHost: 4,
 			IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true,
 		}

@@ -20,8 +20,8 @@ const (
 	handedBack = "handed_back"
 )
 
-// transferConversation hands a conversation to a person, a sector or both. A
-// sector alone means its queue: nobody is responsible until somebody takes it.
+// transferConversation assigns a conversation to a person, a sector or both. A sector alone means
+// its queue: the conversation is unassigned until a person takes it.
 func (s *Sandbox) transferConversation(c *call) (any, error) {
 	conv, err := s.conversation(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Sandbox) transferConversation(c *call) (any, error) {
 	user, sector := in.UserID.Value, in.SectorID.Value
 	switch {
 	case user.IsZero() && sector.IsZero():
-		return conv, nil // everything is optional, and nothing was asked for
+		return conv, nil // everything is optional, and nothing was given
 	case !user.IsZero() && s.store.Person(user) == nil:
 		return nil, store.NotFound("person", user)
 	case !sector.IsZero() && s.store.Sector(sector) == nil:
@@ -85,9 +85,8 @@ func (s *Sandbox) setSector(c *call) (any, error) {
 	return conv, nil
 }
 
-// assign makes a person and a sector responsible, writes the history and has
-// the open attendance follow. also names what else the conversation's event
-// reports as changed.
+// assign sets the person and sector responsible, writes the history, and updates the open
+// attendance. also names further changed fields for the event.
 func (s *Sandbox) assign(conv *Conversation, entry Assignment, also ...string) {
 	entry.ID = s.ids.ID()
 	entry.ConversationID = conv.ID

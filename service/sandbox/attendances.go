@@ -26,8 +26,8 @@ const (
 	doneStage        = "Done"
 )
 
-// openAttendance opens an attendance, which carries on with whoever is
-// responsible for the conversation, and puts its card on the board.
+// openAttendance opens an attendance, assigned to the conversation's responsible person, and adds
+// its card to the board.
 func (s *Sandbox) openAttendance(conv *Conversation, contact *Contact) *Attendance {
 	s.store.LastProtocol++
 	a := &Attendance{

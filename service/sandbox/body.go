@@ -65,7 +65,7 @@ func (f *field[T]) UnmarshalJSON(src []byte) error {
 	return json.Unmarshal(src, &f.Value)
 }
 
-// set takes over a member of a PATCH and notes its name when it differs.
+// set copies a member of a PATCH and notes its name if the value differs.
 func set[T comparable](to *T, from field[T], name string, changed *[]string) {
 	if !from.Set || *to == from.Value {
 		return

@@ -67,8 +67,7 @@ func (in *cardFields) apply(card *Card) (changed []string) {
 	return changed
 }
 
-// createCard puts a card on a board, in its first stage unless told
-// otherwise.
+// createCard adds a card to a board, in its first stage by default.
 func (s *Sandbox) createCard(c *call) (any, error) {
 	var in struct {
 		BoardID field[ID] `json:"board_id"`

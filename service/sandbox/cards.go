@@ -130,7 +130,7 @@ func dueDay(text string, zone *time.Location) (day string, moment time.Time) {
 	return text, time.Time{}
 }
 
-// addCard puts a new card on its board.
+// addCard adds a card to its board.
 func (s *Sandbox) addCard(card *Card) *Card {
 	card.ID, card.Version, card.Status = s.ids.ID(), 1, store.StatusOpen
 	card.CreatedAt, card.UpdatedAt = s.now(), s.now()
@@ -149,8 +149,7 @@ func (s *Sandbox) addCard(card *Card) *Card {
 	return card
 }
 
-// move puts a card into another stage of its board. A card that is there
-// already stays as it is.
+// move moves a card to another stage of its board. It does nothing if the card is there already.
 func (s *Sandbox) move(card *Card, board *Board, to *Stage, by Actor) {
 	from := card.StageID
 	if from == to.ID {
@@ -170,8 +169,8 @@ func (s *Sandbox) move(card *Card, board *Board, to *Stage, by Actor) {
 	}
 }
 
-// checkVersion refuses a change that does not say which version it is meant
-// for, or means an older one. If-Match counts before the body.
+// checkVersion refuses a change without a version, or with an old one. If-Match takes precedence
+// over the body.
 func (c *call) checkVersion(card *Card, inBody field[int]) error {
 	text := strings.Trim(strings.TrimPrefix(strings.TrimSpace(c.http.Header.Get("If-Match")), "W/"), `"`)
 	version := inBody.Value

@@ -42,8 +42,7 @@ func (s *Sandbox) Now() time.Time {
 	return s.clock.now()
 }
 
-// Due returns when the sandbox does something by itself next, such as
-// repeating a delivery; false is that there is nothing.
+// Due returns when the sandbox has something scheduled next, such as a retry; false if nothing.
 func (s *Sandbox) Due() (time.Time, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -54,9 +53,9 @@ func (s *Sandbox) Due() (time.Time, bool) {
 // now returns the sandbox's time, for callers that hold the lock.
 func (s *Sandbox) now() Instant { return store.InstantOf(s.clock.now()) }
 
-// Advance moves the clock forward. Whatever falls due on the way happens at
-// its own time and in order: a delivery is repeated, and answered, before the
-// clock moves on. A receiver must not move the clock itself.
+// Advance moves the clock forward. What falls due on the way happens at its own time and in order:
+// a delivery is retried, and answered, before the clock moves on. A receiver must not move the
+// clock itself.
 func (s *Sandbox) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
 	if d < 0 {
 		return s.Now(), store.Invalid("the clock is advanced by a positive duration, not %v; to go back, set it", d)
@@ -66,8 +65,8 @@ func (s *Sandbox) Advance(ctx context.Context, d time.Duration) (time.Time, erro
 	return s.moveTo(ctx, s.Now().Add(d))
 }
 
-// SetClock moves the clock to a time. Forward it is Advance. Backward nothing
-// is undone and what was due stays due at its time.
+// SetClock moves the clock to a time. Forward it is Advance. Backward it undoes nothing, and
+// scheduled entries keep their times.
 func (s *Sandbox) SetClock(ctx context.Context, t time.Time) (time.Time, error) {
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -81,8 +80,8 @@ func (s *Sandbox) SetClock(ctx context.Context, t time.Time) (time.Time, error) 
 	return s.moveTo(ctx, t)
 }
 
-// moveTo steps through what is due until target. A running clock may pass
-// target meanwhile, because receivers take their time; it is never set back.
+// moveTo runs what is due until target. A running clock may pass target meanwhile, because
+// receivers take time; it is never set back.
 func (s *Sandbox) moveTo(ctx context.Context, target time.Time) (time.Time, error) {
 	for {
 		if err := s.Settle(ctx); err != nil {
@@ -109,8 +108,7 @@ func (s *Sandbox) moveTo(ctx context.Context, target time.Time) (time.Time, erro
 	}
 }
 
-// wake sees to it that the agenda is looked at when its next entry is due. On
-// a frozen clock that happens only when the clock is moved.
+// wake sets the timer for the next agenda entry. A frozen clock has no timer.
 func (s *Sandbox) wake() {
 	if s.timer != nil && s.timer.Stop() {
 		s.running.Done()
@@ -133,7 +131,7 @@ func (s *Sandbox) wake() {
 	})
 }
 
-// agenda holds what is to happen at a later time of the sandbox's clock.
+// agenda holds calls scheduled on the sandbox's clock.
 type agenda struct {
 	entries entries
 	added   uint64
@@ -141,11 +139,11 @@ type agenda struct {
 
 type entry struct {
 	at    Instant
-	order uint64 // entries of the same time happen as they were added
+	order uint64 // breaks ties: entries of the same time run in the order added
 	do    func()
 }
 
-// add has do called, with the sandbox's lock held, at the given time.
+// add schedules do, which is called with the sandbox's lock held.
 func (a *agenda) add(at Instant, do func()) {
 	a.added++
 	heap.Push(&a.entries, entry{at, a.added, do})
@@ -158,7 +156,7 @@ func (a *agenda) next() (Instant, bool) {
 	return a.entries[0].at, true
 }
 
-// run does what is due at now.
+// run runs what is due at now.
 func (a *agenda) run(now Instant) {
 	for len(a.entries) > 0 && a.entries[0].at <= now {
 		heap.Pop(&a.entries).(entry).do()

@@ -55,8 +55,8 @@ func (s *Sandbox) listContacts(c *call) (any, error) {
 	return listOf(page), nil
 }
 
-// createContact refuses a second contact with the same phone, in either form
-// of a Brazilian mobile: it would never be reached.
+// createContact refuses a second contact with the same phone, in either form of a Brazilian mobile:
+// no message would reach it.
 func (s *Sandbox) createContact(c *call) (any, error) {
 	var in struct {
 		Name      field[string] `json:"name"`

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// newControl serves what a person or a test does to the company, as HTTP.
+// newControl returns the HTTP handler of the control interface: what people and tests do to the
+// company.
 func (s *Sandbox) newControl() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /clock", answering(func(context.Context, struct{}) (any, error) { return nowView(s.Now()), nil }))
@@ -22,7 +23,7 @@ func (s *Sandbox) newControl() http.Handler {
 		return struct{}{}, s.Settle(ctx)
 	}))
 	mux.HandleFunc("GET /overview", func(w http.ResponseWriter, r *http.Request) {
-		with, _ := ParseID(r.URL.Query().Get("with")) // what is no id is nobody's
+		with, _ := ParseID(r.URL.Query().Get("with")) // an invalid id matches nothing
 		write(w, store.Answer{Status: http.StatusOK, Body: encode(s.Overview(overviewMost, with))})
 	})
 	s.controlPeople(mux)
@@ -46,7 +47,7 @@ func (s *Sandbox) newControl() http.Handler {
 	}))
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		// A reader that has stopped reading must not hold the sandbox up.
+		// A client that has stopped reading must not block the sandbox.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute))
 		_ = s.WriteState(w)
 	})
@@ -58,7 +59,7 @@ func (s *Sandbox) newControl() http.Handler {
 	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// controlPeople serves what customers and the team do.
+// controlPeople adds the routes for customers and the team.
 func (s *Sandbox) controlPeople(mux *http.ServeMux) {
 	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
 		return s.CustomerMessage(in)
@@ -83,8 +84,8 @@ func (s *Sandbox) controlPeople(mux *http.ServeMux) {
 	}))
 }
 
-// sameMachine refuses DNS rebinding: a page whose own name resolves to this machine would be of the
-// same origin. Requests over the loopback interface must ask for one of its names.
+// sameMachine refuses DNS rebinding: a page whose own name resolves to this machine would be
+// same-origin. Requests over the loopback interface must use one of its names.
 func sameMachine(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
@@ -116,12 +117,12 @@ func (f *faultRequest) add(s *Sandbox) error {
 		f.Fault.Count = *f.Count
 	}
 	if (f.Share != nil && *f.Share == 0) || (f.Count != nil && *f.Count == 0) {
-		return f.check() // asked for and never to strike
+		return f.check() // a share or count of 0 never applies
 	}
 	return s.AddFault(f.Fault)
 }
 
-// overviewMost is how much an overview lists.
+// overviewMost is the number of items in an overview.
 const overviewMost = 50
 
 type bareEvent struct {
@@ -133,8 +134,8 @@ type rate struct {
 	PerSecond int `json:"per_second"`
 }
 
-// answering makes a handler of a function from a body to an answer. Members
-// that do not exist are refused, since they are somebody's slip.
+// answering turns a function from a body to an answer into a handler. It refuses unknown members,
+// which are mistakes.
 func answering[In any](do func(context.Context, In) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in In

@@ -30,8 +30,8 @@ func (s *Sandbox) conversation(c *call) (*Conversation, error) {
 	return nil, store.NotFound("conversation", c.id)
 }
 
-// listConversations gives the conversations that changed last first. It reads
-// the shortest of the indexes that the filters allow.
+// listConversations returns the conversations by last change, newest first. It reads the shortest
+// of the indexes that the filters allow.
 func (s *Sandbox) listConversations(c *call) (any, error) {
 	q := c.query()
 	st := s.store
@@ -83,8 +83,8 @@ func (s *Sandbox) listConversations(c *call) (any, error) {
 	return listOf(page), nil
 }
 
-// assignee reads a filter of none, me or a person's id. "me" is the person
-// the key stands for; a key that stands for nobody has no conversations.
+// assignee reads a filter of none, me or a person's id. "me" is the person of the key; a key
+// without a person has no conversations.
 func (q *query) assignee(key *Key) (ID, bool) {
 	switch q.text("assignee") {
 	case "none":
@@ -98,8 +98,8 @@ func (q *query) assignee(key *Key) (ID, bool) {
 	return q.id("assignee")
 }
 
-// openConversation opens a conversation with a phone or a contact. One that
-// is there already is returned as it is.
+// openConversation opens a conversation with a phone or a contact. It returns an existing one
+// unchanged.
 func (s *Sandbox) openConversation(c *call) (any, error) {
 	var in struct {
 		ChannelID field[ID]     `json:"channel_id"`
@@ -132,8 +132,7 @@ func (s *Sandbox) openConversation(c *call) (any, error) {
 	return conv, nil
 }
 
-// contactFor finds the contact by id or by phone, and makes one for a phone
-// that nobody has.
+// contactFor finds the contact by id or by phone, and creates one for an unknown phone.
 func (s *Sandbox) contactFor(id ID, phone, name string) (*Contact, error) {
 	switch {
 	case !id.IsZero() && phone != "":
@@ -215,7 +214,7 @@ func (s *Sandbox) patchConversation(c *call) (any, error) {
 	return conv, nil
 }
 
-// checkLabels refuses labels that the company does not have.
+// checkLabels refuses unknown labels.
 func checkLabels(st *store.Store, ids field[IDs]) error {
 	if ids.Null {
 		return store.Invalid("label_ids is a list of label ids, not null; [] removes them all")
@@ -231,8 +230,7 @@ func checkLabels(st *store.Store, ids field[IDs]) error {
 	return nil
 }
 
-// changeConversation makes a change that a call asked for, raises the event
-// and writes the effect.
+// changeConversation makes a change for a call, raises the event and records the effect.
 func (s *Sandbox) changeConversation(c *call, conv *Conversation, changed []string, edit func()) {
 	was := encode(conv)
 	s.store.PutConversation(conv, func() {

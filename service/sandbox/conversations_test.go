@@ -19,7 +19,7 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-// desk of five conversations, each with something the others lack.
+// openFiltered opens a desk of five conversations, each with something the others lack.
 func openFiltered(t *testing.T) (*desk, map[string]string) {
 	d := open(t)
 	if err := d.AddState([]byte(`{"channels":[{"name":"Second"}]}`)); err != nil {

@@ -4,23 +4,23 @@ import "github.com/quandohq/quando/service/sandbox/internal/store"
 
 // CustomerMessage is a message that a customer writes.
 type CustomerMessage struct {
-	Phone   string `json:"phone"`   // or the name of a contact that is there
-	Name    string `json:"name"`    // of a contact that is not there yet
+	Phone   string `json:"phone"`   // or the name of an existing contact
+	Name    string `json:"name"`    // of a new contact
 	Text    string `json:"text"`    //
 	Channel string `json:"channel"` // default the first
 	Group   string `json:"group"`   // the name of a group to write into; default the direct conversation
 }
 
-// Written says what a customer's message is and belongs to. Attendance is
-// none in a company without attendances.
+// Written identifies a customer's message and what it belongs to. Attendance is zero in a company
+// without attendances.
 type Written struct {
 	Conversation ID `json:"conversation"`
 	Message      ID `json:"message"`
 	Attendance   ID `json:"attendance"`
 }
 
-// CustomerMessage writes a message as a customer and opens what is missing:
-// the contact, the conversation, the attendance.
+// CustomerMessage sends a message as a customer and creates what is missing: the contact, the
+// conversation, the attendance.
 func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 	return out, nil
 }
 
-// customer finds who writes, by phone or else by name.
+// customer finds the contact by phone, or else by name.
 func (s *Sandbox) customer(m CustomerMessage) (*Contact, error) {
 	if m.Phone == "" {
 		contact, err := s.store.FindContact(m.Name)
@@ -67,8 +67,8 @@ func (s *Sandbox) customer(m CustomerMessage) (*Contact, error) {
 	return s.contactFor(ID{}, m.Phone, m.Name)
 }
 
-// conversationWith returns the direct conversation with a contact, or the
-// group of that name, and starts it when there is none.
+// conversationWith returns the direct conversation with a contact, or the group of that name. It
+// starts one if there is none.
 func (s *Sandbox) conversationWith(channel *Channel, contact *Contact, group string) *Conversation {
 	if group == "" {
 		if conv := s.store.Direct[store.DirectKey{Channel: channel.ID, Contact: contact.ID}]; conv != nil {

@@ -23,8 +23,8 @@ const (
 	failed    = "failed"
 )
 
-// deliver starts an event on its way to a webhook, once more when a fault asks
-// for duplicates, and not at all when one asks for it to be lost.
+// deliver queues an event for a webhook: twice if a fault duplicates it, and not at all if one
+// loses it.
 func (s *Sandbox) deliver(hook *Webhook, event ID, name string, body []byte) *Delivery {
 	d := Delivery{ID: s.ids.ID(), EventID: event, EventType: name, Status: pending,
 		At: s.now(), Webhook: hook, Body: body, Created: s.now()}
@@ -45,9 +45,8 @@ func (s *Sandbox) deliver(hook *Webhook, event ID, name string, body []byte) *De
 	return &d
 }
 
-// enqueue has a delivery attempted after those that are due already. One
-// goroutine for each webhook keeps them in order and ends when it has no more
-// to do.
+// enqueue queues a delivery. One goroutine per webhook sends in order, and ends when the queue is
+// empty.
 func (s *Sandbox) enqueue(d *Delivery) {
 	if s.closed {
 		return
@@ -64,7 +63,7 @@ func (s *Sandbox) enqueue(d *Delivery) {
 	}
 }
 
-// sent counts deliveries that are no longer queued or under way.
+// sent counts down the deliveries that are queued or in flight.
 func (s *Sandbox) sent(n int) {
 	s.sends -= n
 	if s.sends == 0 && n > 0 {
@@ -72,15 +71,15 @@ func (s *Sandbox) sent(n int) {
 	}
 }
 
-// abandon ends whatever is still on its way to a webhook that is gone.
+// abandon cancels the deliveries to a deleted webhook.
 func (s *Sandbox) abandon(hook *Webhook) {
 	hook.Gone = true
 	s.sent(len(hook.Queue))
 	hook.Queue = nil
 }
 
-// Settle waits until no delivery is due or under way. Repeats that are due
-// later are not waited for; Advance leads to them.
+// Settle waits until no delivery is due or in flight. It does not wait for later retries; Advance
+// reaches them.
 func (s *Sandbox) Settle(ctx context.Context) error {
 	for {
 		s.mu.RLock()
@@ -99,7 +98,7 @@ func (s *Sandbox) Settle(ctx context.Context) error {
 	}
 }
 
-// work attempts a webhook's deliveries one after the other.
+// work sends a webhook's deliveries one after the other.
 func (s *Sandbox) work(hook *Webhook) {
 	for {
 		s.mu.Lock()
@@ -135,8 +134,7 @@ func (s *Sandbox) work(hook *Webhook) {
 	}
 }
 
-// attempt writes the signed request of the next attempt, or ends a delivery
-// to a webhook that has become inactive.
+// attempt builds the signed request of the next attempt, or ends a delivery to an inactive webhook.
 func (s *Sandbox) attempt(d *Delivery) *http.Request {
 	hook := d.Webhook
 	if !hook.Active {
@@ -150,8 +148,8 @@ func (s *Sandbox) attempt(d *Delivery) *http.Request {
 	}
 	d.Attempt++
 	d.At, d.NextAttemptAt = s.now(), 0
-	// Receivers compare the timestamp with their own clock, so it is real time
-	// wherever the sandbox's clock stands.
+	// Receivers compare the timestamp with their own clock, so it is real time whatever the sandbox's
+	// clock shows.
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	prefix := s.options.HeaderPrefix
 	request.Header.Set("Content-Type", "application/json")
@@ -178,20 +176,19 @@ func (s *Sandbox) send(request *http.Request) (int, error) {
 		return 0, err
 	}
 	defer response.Body.Close()
-	// Reading a little lets the connection be used again.
+	// Draining a little lets the connection be reused.
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	return response.StatusCode, nil
 }
 
-// retryAfter is how long after each failed attempt the next one is made.
+// retryAfter is the delay after each failed attempt.
 var retryAfter = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 // maxFailures is how many deliveries in a row may fail for good before a
 // webhook becomes inactive.
 const maxFailures = 10
 
-// record takes up the result of an attempt: it is delivered, tried again
-// later, or has failed for good.
+// record stores the result of an attempt: delivered, to be retried, or failed for good.
 func (s *Sandbox) record(d *Delivery, status int, err error) {
 	hook := d.Webhook
 	d.ResponseStatus, d.Error = Number(status), ""
@@ -222,7 +219,7 @@ func (s *Sandbox) record(d *Delivery, status int, err error) {
 	}
 }
 
-// retry attempts a delivery again at a time of the sandbox's clock.
+// retry schedules the next attempt on the sandbox's clock.
 func (s *Sandbox) retry(d *Delivery, due Instant) {
 	d.NextAttemptAt = due
 	s.agenda.add(due, func() {

@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// verify checks a delivery as the reference tells receivers to.
+// verify checks a delivery as the reference describes.
 func verify(d delivery, secret string) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(d.header.Get("X-Service-Timestamp") + "." + string(d.body)))

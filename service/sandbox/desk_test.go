@@ -230,7 +230,7 @@ func (d *desk) stage(board, stage string) (string, string) {
 	return "", ""
 }
 
-// writes has a customer write and returns the ids of what came of it.
+// writes sends a customer's message and returns the resulting ids.
 func (d *desk) writes(phone, name, text string) (conversation, message, attendance string) {
 	d.t.Helper()
 	w, err := d.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: name, Text: text})

@@ -96,8 +96,8 @@ func flat[T, U any](list iter.Seq[T], of func(T) []U) iter.Seq[U] {
 	}
 }
 
-// The functions below take valid JSON apart without copying it: a state can be
-// large, and each of its parts is read on its own.
+// The functions below split valid JSON without copying it: a state can be large, and each of its
+// parts is read on its own.
 
 // membersOf returns the members of a JSON object; the last of a name counts.
 func membersOf(object []byte) map[string]json.RawMessage {
@@ -113,7 +113,7 @@ func membersOf(object []byte) map[string]json.RawMessage {
 	return out
 }
 
-// inside gives what stands between the commas of a JSON array or object.
+// inside yields what stands between the commas of a JSON array or object.
 func inside(src []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		src = bytes.TrimSpace(src)

@@ -7,7 +7,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// The events of the reference. The first five can be chosen by a webhook.
+// The events of the reference. A webhook can subscribe to the first five.
 const (
 	messageReceived     = "message.received"
 	messageSent         = "message.sent"
@@ -66,9 +66,8 @@ type cardMoveData struct {
 	MovedBy     Actor `json:"moved_by"`
 }
 
-// raise sends an event about something on a channel to the webhooks that
-// chose it, and returns its id, or none when nobody did. A private channel never
-// produces events.
+// raise sends an event of a channel to the webhooks subscribed to it, and returns its id, or the
+// zero ID if there are none. A private channel produces no events.
 func (s *Sandbox) raise(on *Channel, name string, data any) (id ID) {
 	if on != nil && on.Private {
 		return id
@@ -78,7 +77,7 @@ func (s *Sandbox) raise(on *Channel, name string, data any) (id ID) {
 		if !hook.Active || !slices.Contains(hook.Events, name) {
 			continue
 		}
-		if body == nil { // written once, and only when somebody listens
+		if body == nil { // encoded once, and only if a webhook is subscribed
 			id = s.ids.ID()
 			body = encode(event{ID: id, Type: name, CreatedAt: s.now(), TenantID: s.store.TenantID, Data: data})
 		}
@@ -87,9 +86,8 @@ func (s *Sandbox) raise(on *Channel, name string, data any) (id ID) {
 	return id
 }
 
-// Raise sends a bare event, with whatever data, to the webhooks that chose it,
-// and returns its id. Nothing else happens: it is for rules about events whose
-// circumstances do not matter.
+// Raise sends a bare event, with any data, to the webhooks subscribed to it, and returns its id. It
+// changes nothing else.
 func (s *Sandbox) Raise(name string, data json.RawMessage) (ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

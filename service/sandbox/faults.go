@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// Fault makes an operation fail, or take its time.
+// Fault makes an operation fail, or delays it.
 type Fault struct {
 	// Operation is the method and path of the reference, "*" for any
 	// operation, or "delivery" for deliveries to webhooks.
@@ -37,14 +37,14 @@ const (
 	after
 )
 
-// moments says when each kind of fault strikes.
+// moments says when each kind of fault applies.
 var moments = map[string]int{
 	"status_before": before, "drop_before": before, "delay": before, "duplicate": before, "lose": before,
 	"status_after": after, "drop_after": after,
 }
 
-// AddFault asks for a fault. Faults are tried in the order they were added,
-// and a request suffers the first that fits.
+// AddFault adds a fault. Faults are tried in the order they were added, and a request gets the
+// first that matches.
 func (s *Sandbox) AddFault(f Fault) error {
 	if err := f.check(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Sandbox) ClearFaults() {
 	s.faults = nil
 }
 
-// check completes the fault's defaults and refuses what cannot be meant.
+// check fills in the fault's defaults and refuses invalid combinations.
 func (f *Fault) check() error {
 	names := []string{"*", deliveryOperation}
 	for _, op := range operations() {
@@ -103,8 +103,8 @@ func (f *Fault) check() error {
 	return nil
 }
 
-// pick returns a copy of the fault that a request suffers at this moment and
-// uses it up by one. The caller holds the lock.
+// pick returns a copy of the fault that applies to a request now, and uses it up by one. The caller
+// holds the lock.
 func (s *Sandbox) pick(operation string, moment int) *Fault {
 	return s.pickOf(operation, func(kind string) bool { return moments[kind] == moment })
 }
@@ -130,17 +130,17 @@ func (s *Sandbox) pickOf(operation string, strikes func(kind string) bool) *Faul
 	return nil
 }
 
-// afterwards lets a request that took effect suffer a fault. Only such a
-// request uses the fault up, so that a refused one does not waste it.
-func (s *Sandbox) afterwards(operation string) error {
+// faultAfter applies a fault to a request that took effect. Only such a request uses the fault up,
+// so that a refused one does not waste it.
+func (s *Sandbox) faultAfter(operation string) error {
 	s.mu.Lock()
 	f := s.pick(operation, after)
 	s.mu.Unlock()
-	return s.suffer(context.Background(), f)
+	return s.applyFault(context.Background(), f)
 }
 
-// suffer carries a fault out. A dropped connection ends the handler.
-func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
+// applyFault applies a fault. A dropped connection ends the handler.
+func (s *Sandbox) applyFault(ctx context.Context, f *Fault) error {
 	if f == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
 		}
 		return nil
 	case "drop_before", "drop_after":
-		panic(http.ErrAbortHandler) // the server closes the connection and answers nothing
+		panic(http.ErrAbortHandler) // the server closes the connection without an answer
 	}
 	code, ok := codes[f.Status]
 	if !ok {
@@ -162,7 +162,7 @@ func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
 	return &Error{Status: f.Status, Code: code, Message: "a fault was asked for", RetryAfter: f.RetryAfter}
 }
 
-// codes are the codes of statuses that a fault can ask for.
+// codes are the error codes of the statuses that a fault can have.
 var codes = map[int]string{
 	http.StatusBadRequest:            "invalid_request",
 	http.StatusUnauthorized:          "unauthorized",

@@ -8,9 +8,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// reserve takes the Idempotency-Key of a call. For a key that was used before
-// it returns the stored answer or the refusal. It comes before any look at the
-// version, so that a completed move is repeated, not refused for its version.
+// reserve reserves the Idempotency-Key of a call. For a key that was used before it returns the
+// stored answer or the refusal. It runs before the version check, so that a completed move is
+// replayed instead of refused for its version.
 func (s *Sandbox) reserve(c *call) (*store.Answer, error) {
 	text := c.http.Header.Get("Idempotency-Key")
 	if len(text) < 8 || len(text) > 128 {

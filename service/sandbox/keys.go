@@ -13,7 +13,7 @@ import (
 type NewKey struct {
 	Name      string    `json:"name"`
 	Scopes    []string  `json:"scopes"`
-	Person    string    `json:"person"`     // who "me" is
+	Person    string    `json:"person"`     // the person behind "me"
 	Boards    []string  `json:"boards"`     // the boards it may see; absent means all
 	ExpiresAt time.Time `json:"expires_at"` // absent means never
 }
@@ -89,7 +89,7 @@ var Scopes = []string{
 	"read", "write",
 }
 
-// keyPrefix is how a key can be told from other texts.
+// keyPrefix marks a text as a key.
 const keyPrefix = "qsk_"
 
 // authenticate returns the key a request carries.

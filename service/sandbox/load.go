@@ -74,8 +74,8 @@ func splitDocument(doc []byte) (parts, error) {
 	return p, nil
 }
 
-// load replaces the state with the document, completed with the parts of the
-// small company that it lacks.
+// load replaces the state with the document, and fills parts that it lacks from the default
+// company.
 func (s *Sandbox) load(doc []byte, company bool) error {
 	given, err := splitDocument(doc)
 	if err != nil {
@@ -86,13 +86,12 @@ func (s *Sandbox) load(doc []byte, company bool) error {
 		return err
 	}
 	if large {
-		debug.FreeOSMemory() // reading took several times what is kept
+		debug.FreeOSMemory() // reading used several times the memory that is kept
 	}
 	return nil
 }
 
-// replace puts a new store in the place of the old one, or leaves all as it
-// was.
+// replace installs a new store, or leaves everything unchanged on error.
 func (s *Sandbox) replace(given parts, company bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *Sandbox) replace(given parts, company bool) error {
 		l.defaults = defaults
 	}
 	waiting := s.agenda
-	s.agenda = agenda{} // loading puts in what the new state has to come
+	s.agenda = agenda{} // loading schedules the new state's entries
 	faults := s.faults
 	s.faults = nil
 	if err := l.load(given); err != nil {
@@ -130,7 +129,7 @@ type loader struct {
 	st       *store.Store
 	defaults parts
 	adding   bool // to a store that is in use
-	lenient  bool // the small company's own references may lead to parts that were replaced
+	lenient  bool // the default company may refer to parts that were replaced
 	cards    bool // the document has cards
 
 	contacts      byName[Contact]
@@ -170,7 +169,7 @@ func (l *loader) load(given parts) error {
 	return l.complete()
 }
 
-// keepKeys carries the keys over, or issues the first one.
+// keepKeys copies the keys of the old store, or issues the first one.
 func (l *loader) keepKeys() {
 	if l.s.store != nil {
 		for _, key := range l.s.store.Keys {
@@ -181,7 +180,7 @@ func (l *loader) keepKeys() {
 	l.st.AddKey(&Key{ID: l.s.ids.ID(), Name: "Sandbox", APIKey: l.s.ids.Token(keyPrefix), Scopes: slices.Clone(Scopes)})
 }
 
-// complete fills in what can be known only when all is read.
+// complete sets what depends on other parts.
 func (l *loader) complete() error {
 	if l.st.TenantID.IsZero() {
 		l.st.TenantID = l.s.ids.ID()

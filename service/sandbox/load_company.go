@@ -35,7 +35,7 @@ func (l *loader) channel(v *Channel) error {
 		return errNoName
 	}
 	if _, err := l.st.FindChannel(v.Name); err == nil || l.st.Channel(v.ID) != nil {
-		return l.again(v.Name)
+		return l.duplicate(v.Name)
 	}
 	l.fill(&v.ID)
 	v.Phone = or(v.Phone, fmt.Sprintf("+5511300000%02d", len(l.st.Channels)+1))
@@ -48,7 +48,7 @@ func (l *loader) label(v *Label) error {
 		return errNoName
 	}
 	if _, err := l.st.FindLabel(v.Name); err == nil || l.st.Label(v.ID) != nil {
-		return l.again(v.Name)
+		return l.duplicate(v.Name)
 	}
 	l.fill(&v.ID)
 	v.Color = or(v.Color, "#808080")
@@ -69,7 +69,7 @@ func (l *loader) sector(doc *sectorDoc) error {
 		return errNoName
 	}
 	if _, err := l.st.FindSector(doc.Name); err == nil || l.st.Sector(doc.ID) != nil {
-		return l.again(doc.Name)
+		return l.duplicate(doc.Name)
 	}
 	v := &Sector{ID: doc.ID, Name: doc.Name, Queues: doc.Queues}
 	l.fill(&v.ID)
@@ -90,7 +90,7 @@ func (l *loader) person(v *Person) error {
 		return errNoName
 	}
 	if _, err := l.st.FindPerson(v.Name); err == nil || l.st.Person(v.ID) != nil {
-		return l.again(v.Name)
+		return l.duplicate(v.Name)
 	}
 	l.fill(&v.ID)
 	v.Role = or(v.Role, "agent")
@@ -100,7 +100,7 @@ func (l *loader) person(v *Person) error {
 	return nil
 }
 
-// board reads a board; one that is there gains the stages it lacks.
+// board reads a board; an existing one gains the stages it lacks.
 func (l *loader) board(v *Board) error {
 	if v.Name == "" {
 		return errNoName
@@ -111,7 +111,7 @@ func (l *loader) board(v *Board) error {
 		l.fill(&to.ID)
 		l.st.Boards = append(l.st.Boards, to)
 	} else if !l.adding {
-		return l.again(v.Name)
+		return l.duplicate(v.Name)
 	}
 	for _, stage := range v.Stages {
 		if stage == nil || stage.Name == "" {
@@ -129,7 +129,7 @@ func (l *loader) board(v *Board) error {
 
 func (l *loader) key(v *Key) error {
 	if l.st.Key(v.ID) != nil || l.st.KeysByAPIKey[v.APIKey] != nil {
-		return l.again("the key " + v.Name)
+		return l.duplicate("the key " + v.Name)
 	}
 	l.fill(&v.ID)
 	v.Name = or(v.Name, "Sandbox")

@@ -17,7 +17,7 @@ func (l *loader) fill(id *ID) {
 	}
 }
 
-// stamp sets a time that is missing to now.
+// stamp sets missing times to now.
 func (l *loader) stamp(times ...*Instant) {
 	for _, t := range times {
 		if *t == 0 {
@@ -38,9 +38,9 @@ func or(texts ...string) string {
 
 var errNoName = errors.New("name is required")
 
-// again says what becomes of an object that is there already: when adding it
-// is passed over, else the document has it twice.
-func (l *loader) again(what any) error {
+// duplicate handles an object that exists already: adding skips it, else it is an error in the
+// document.
+func (l *loader) duplicate(what any) error {
 	if l.adding {
 		return nil
 	}
@@ -49,13 +49,13 @@ func (l *loader) again(what any) error {
 
 func (l *loader) contact(v *Contact) error {
 	if l.st.Contacts[v.ID] != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	if v.Phone == "" { // a made-up one
 		v.Phone = fmt.Sprintf("+551190%07d", len(l.st.Contacts)+1)
 	}
 	if there := l.st.ContactsByPhone[store.PhoneKey(v.Phone)]; there != nil {
-		return l.again("the phone " + v.Phone)
+		return l.duplicate("the phone " + v.Phone)
 	}
 	l.fill(&v.ID)
 	v.Name = or(v.Name, v.Phone)
@@ -67,7 +67,7 @@ func (l *loader) contact(v *Contact) error {
 
 func (l *loader) conversation(v *Conversation) error {
 	if l.st.Conversations[v.ID] != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	contact := l.st.Contacts[v.ContactID]
 	if v.Kind == "" {
@@ -83,7 +83,7 @@ func (l *loader) conversation(v *Conversation) error {
 		return errors.New("the channel is missing or unknown")
 	}
 	if v.Kind == store.KindDirect && l.st.Direct[store.DirectKey{Channel: v.ChannelID, Contact: v.ContactID}] != nil {
-		return l.again("the conversation with " + contact.Name)
+		return l.duplicate("the conversation with " + contact.Name)
 	}
 	l.fill(&v.ID)
 	if contact != nil {
@@ -113,7 +113,7 @@ func (l *loader) media(v *mediaDoc) error {
 
 func (l *loader) message(v *Message) error {
 	if l.st.Messages[v.ID] != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	conv := l.st.Conversations[v.ConversationID]
 	if conv == nil {
@@ -129,15 +129,15 @@ func (l *loader) message(v *Message) error {
 		}
 	}
 	l.st.PutMessage(conv, v)
-	// In a document the messages are in order and the conversation's own place
-	// was read already, so it is not moved to the front.
+	// In a document the messages are in order and the conversation's position was read already, so it
+	// does not move to the front.
 	conv.LastMessage = &LastMessage{ID: v.ID, Text: v.Text, Direction: v.Direction, CreatedAt: v.CreatedAt}
 	return nil
 }
 
 func (l *loader) attendance(v *Attendance) error {
 	if l.st.Attendances[v.ID] != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	conv := l.st.Conversations[v.ConversationID]
 	if conv == nil {
@@ -152,8 +152,8 @@ func (l *loader) attendance(v *Attendance) error {
 	case v.Status != store.StatusOpen:
 		return fmt.Errorf("status is open or closed, not %q", v.Status)
 	case conv.Open() != nil:
-		return l.again("an open attendance of " + conv.Name)
-	default: // an open one goes with its conversation
+		return l.duplicate("an open attendance of " + conv.Name)
+	default: // an open one is assigned with its conversation
 		v.AssigneeID, v.SectorID = conv.AssigneeID, conv.SectorID
 	}
 	if v.ContactID.IsZero() {
@@ -172,7 +172,7 @@ func (l *loader) attendance(v *Attendance) error {
 	conv.Attendances = append(conv.Attendances, v)
 	l.opened = append(l.opened, v)
 	if v.Status == store.StatusOpen && l.st.Rules.AutoCloseAfterMinutes > 0 {
-		l.s.agenda.add(l.s.now(), func() { l.s.watchSilence(conv, v) }) // once this state is the sandbox's
+		l.s.agenda.add(l.s.now(), func() { l.s.watchSilence(conv, v) }) // after this state is installed
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (l *loader) card(v *cardDoc) error {
 		return errors.New("title is required")
 	}
 	if l.st.Cards[v.ID] != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	board := l.st.Board(v.BoardID)
 	if board == nil || len(board.Stages) == 0 {
@@ -238,7 +238,7 @@ func (l *loader) webhook(v *webhookDoc) error {
 		return errors.New("url is required")
 	}
 	if l.st.Webhook(v.ID) != nil {
-		return l.again(v.ID)
+		return l.duplicate(v.ID)
 	}
 	if err := checkAddress(v.URL, l.s.options.AllowLoopback); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (l *loader) webhook(v *webhookDoc) error {
 	return nil
 }
 
-// delivery reads a delivery; one with attempts to come goes on where it was.
+// delivery reads a delivery; one with attempts left continues.
 func (l *loader) delivery(v *deliveryDoc) error {
 	if v.Delivery == nil {
 		return errors.New("it is empty")

@@ -15,8 +15,8 @@ var aliases = map[string]string{
 	"members": "member_ids", "boards": "board_ids", "due": "due_date", "webhook": "webhook_id",
 }
 
-// resolve rewrites an item of a document by hand into the form of the API:
-// aliases become the full names, names of objects become ids.
+// resolve rewrites an item of a hand-written document into the form of the API: aliases become the
+// full names, names of objects become ids.
 func (l *loader) resolve(raw json.RawMessage) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -60,8 +60,8 @@ func (l *loader) resolve(raw json.RawMessage) (json.RawMessage, error) {
 	return encode(item), nil
 }
 
-// reference returns the id that a member's text stands for, or the text
-// itself when the member refers to nothing.
+// reference returns the id that a member's text names, or the text itself if the member is no
+// reference.
 func (l *loader) reference(member, text string, item map[string]any) (any, error) {
 	st := l.st
 	switch member {
@@ -87,9 +87,8 @@ func (l *loader) reference(member, text string, item map[string]any) (any, error
 	return text, nil
 }
 
-// byName remembers what was read, so that a long document is not searched for
-// every name in it. Of a name that is there twice nothing is remembered, which
-// leaves it to the search to say so.
+// byName caches objects by name, so that a long document is not searched for every name in it. It
+// drops ambiguous names, which the search then reports.
 type byName[T any] map[string]*T
 
 func (b *byName[T]) add(name string, v *T) {
@@ -103,7 +102,7 @@ func (b *byName[T]) add(name string, v *T) {
 	(*b)[name] = v
 }
 
-// find returns what has the name, or else what the search finds.
+// find returns the cached object of a name, or else what the search finds.
 func (b byName[T]) find(name string, search func(string) (*T, error)) (*T, error) {
 	if v := b[strings.ToLower(name)]; v != nil {
 		return v, nil

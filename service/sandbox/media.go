@@ -71,7 +71,7 @@ func (s *Sandbox) mediaURL(c *call) (any, error) {
 	if c.http.TLS != nil {
 		scheme = "https"
 	}
-	// What was stripped from the path is where the API is mounted.
+	// The prefix that is stripped from the path is where the API is mounted.
 	asked, _, _ := strings.Cut(c.http.RequestURI, "?")
 	prefix := strings.TrimSuffix(asked, c.http.URL.Path)
 	expires := s.now().Add(linkLasts)

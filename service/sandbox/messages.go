@@ -15,9 +15,8 @@ func messageOperations() []*operation {
 	}
 }
 
-// listMessages gives a conversation's messages newest first. A cursor is the
-// id of a message: next_cursor leads further the way one is going, to older
-// ones, or with after to newer ones.
+// listMessages returns a conversation's messages newest first. A cursor is the id of a message:
+// next_cursor continues in the same direction, to older ones or, with after, to newer ones.
 func (s *Sandbox) listMessages(c *call) (any, error) {
 	conv, err := s.conversation(c)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *Sandbox) listMessages(c *call) (any, error) {
 	}
 	more := to-from > limit
 	switch {
-	case more && byAfter: // the ones that follow, so that no message is passed over
+	case more && byAfter: // the next ones in order, so that no message is skipped
 		to = from + limit
 	case more:
 		from = to - limit

@@ -12,7 +12,7 @@ type (
 	Person = store.Person
 	// Sector is a part of the company that conversations can be sent to.
 	Sector = store.Sector
-	// Queue counts the open attendances of a sector that nobody has taken.
+	// Queue counts the open and unassigned attendances of a sector.
 	Queue = store.Queue
 	// Rules are the company's attendance rules.
 	Rules = store.Rules
@@ -40,7 +40,7 @@ type (
 	Card = store.Card
 	// Webhook is an address that receives events.
 	Webhook = store.Webhook
-	// Delivery is one event on its way to one webhook, with the latest attempt.
+	// Delivery is one event to be delivered to one webhook, with the latest attempt.
 	Delivery = store.Delivery
 	// Key is an API key and what it may do.
 	Key = store.Key
@@ -62,7 +62,7 @@ type (
 	Instant = store.Instant
 	// Duration is a time.Duration written as Go writes it: "15m", "1h30m".
 	Duration = store.Duration
-	// Error is a refusal: what the service answers instead of doing what it was asked.
+	// Error is a refusal by the service.
 	Error = store.Error
 )
 

@@ -22,7 +22,7 @@ type operation struct {
 // scope it requires; "" is none.
 type Operation struct{ Name, Scope string }
 
-// Operations lists the whole API, so that others can prove to have covered it.
+// Operations lists the whole API, for tests of coverage.
 func Operations() []Operation {
 	var out []Operation
 	for _, op := range operations() {

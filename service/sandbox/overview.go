@@ -6,8 +6,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// Overview is what somebody sees who looks at the company from the outside:
-// the team, the newest conversations and cards, and the faults asked for.
+// Overview is a summary of the company: the team, the newest conversations and cards, and the
+// active faults.
 type Overview struct {
 	Now           Instant            `json:"now"`
 	People        []NameView         `json:"people"`
@@ -16,7 +16,7 @@ type Overview struct {
 	Faults        []Fault            `json:"faults"`
 }
 
-// NameView is something that has no more than a name in an overview.
+// NameView is an object of which an overview shows only the name.
 type NameView struct {
 	ID   ID     `json:"id"`
 	Name string `json:"name"`
@@ -30,7 +30,7 @@ type ConversationView struct {
 	Channel  string `json:"channel"`
 	Group    bool   `json:"group"`
 	Open     bool   `json:"open"`     // it has an open attendance
-	Assignee string `json:"assignee"` // the name of who is responsible
+	Assignee string `json:"assignee"` // the name of the responsible person
 	Sector   string `json:"sector"`
 }
 
@@ -45,8 +45,8 @@ type CardView struct {
 	Contact      string     `json:"contact"`
 }
 
-// Overview returns at most so many conversations and cards, and besides the
-// conversation with this id, if there is one, with its cards.
+// Overview returns at most so many conversations and cards, and the conversation with this id, if
+// there is one, with its cards.
 func (s *Sandbox) Overview(most int, with ID) Overview {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

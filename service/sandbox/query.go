@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
-// query reads a request's query parameters and keeps the first problem, so
-// that a handler can read them all and look once.
+// query reads a request's query parameters and keeps the first problem, so that a handler reads
+// them all and checks once.
 type query struct {
 	values map[string][]string
 	err    error
@@ -78,15 +78,14 @@ const (
 
 func (q *query) limit() int { return q.number("limit", defaultLimit, 1, maxLimit) }
 
-// cappedLimit is that of lists for which the reference sets no bound: they give what one page
-// holds.
+// cappedLimit is the limit of lists for which the reference sets no bound: one page.
 func (q *query) cappedLimit() int {
 	return min(q.number("limit", defaultLimit, 1, maxOffset), maxLimit)
 }
 
 func (q *query) offset() int { return q.number("offset", 0, 0, maxOffset) }
 
-// cursor reads a place in the order of things; 0 is the beginning.
+// cursor reads a position in the store's order; 0 is the beginning.
 func (q *query) cursor() uint64 {
 	text := q.text("cursor")
 	if text == "" {
@@ -99,7 +98,7 @@ func (q *query) cursor() uint64 {
 	return n
 }
 
-// cursorAt writes a place so that nobody is tempted to count with it.
+// cursorAt encodes a position opaquely, so that clients do not compute with it.
 func cursorAt(order uint64) Optional { return Optional("c" + strconv.FormatUint(order, 36)) }
 
 // moment reads RFC 3339, or a date as its first moment in the given zone.

@@ -1,10 +1,9 @@
-// Package sandbox imitates the whole messaging service over HTTP, with a
-// clock that can be moved and faults that can be asked for.
+// Package sandbox imitates the whole messaging service over HTTP, with a clock that can be moved
+// and faults that can be injected.
 //
-// Everything is kept in memory. The package is written from the service's
-// reference alone and shares no code with the client, so that each proves the
-// other. What the reference leaves open is decided here and listed under
-// "Assumptions" in docs/reference.md.
+// Everything is in memory. The package is written from the service's reference alone and shares no
+// code with the client, so that each tests the other. What the reference leaves open is decided
+// here and listed under "Assumptions" in docs/reference.md.
 package sandbox
 
 import (
@@ -24,21 +23,19 @@ import (
 // Version is the version of the API that is imitated.
 const Version = "1.1.0"
 
-// Options say how a sandbox starts. The zero value is a small company on a
-// clock that runs with real time.
+// Options configure a sandbox. The zero value is a small company on a clock that follows real time.
 type Options struct {
-	// Frozen, when set, is where the clock stands until it is moved. Otherwise
-	// the clock runs with real time, plus whatever it has been moved by.
+	// Frozen, if set, stops the clock at this time until it is moved. Otherwise the clock follows real
+	// time plus an offset.
 	Frozen time.Time
 
-	// Seed, when not zero, makes ids, keys, secrets and the choice of faults
-	// with a share the same every time.
+	// Seed, if not zero, makes ids, keys, secrets and random faults reproducible.
 	Seed uint64
 
-	// State is a document as State gives it, or a part of one; see SetState.
+	// State is a document as Sandbox.State returns it, or a part of one; see SetState.
 	State io.Reader
 
-	// Empty starts without the small company.
+	// Empty starts without the default company.
 	Empty bool
 
 	// AllowLoopback lets webhooks be plain http addresses on this machine.
@@ -54,8 +51,8 @@ type Options struct {
 	// HeaderPrefix begins the names of a delivery's headers. Default X-Service.
 	HeaderPrefix string
 
-	// Transport sends deliveries. By default connections to addresses that
-	// are not public are refused; one's own transport sees to that itself.
+	// Transport sends deliveries. The default refuses addresses that are not public; a custom one has
+	// to do that itself.
 	Transport http.RoundTripper
 
 	// DeliveryTimeout is how long a receiver may take. Default 8 seconds.
@@ -89,8 +86,8 @@ type Sandbox struct {
 	link   []byte          // signs download links
 }
 
-// New returns a sandbox. It listens to nothing until its handlers are served
-// or Start is called; Close ends what it started.
+// New returns a sandbox. It does not listen until its handlers are served or Start is called; Close
+// stops what it started.
 func New(o Options) (*Sandbox, error) {
 	if o.HeaderPrefix == "" {
 		o.HeaderPrefix = "X-Service"
@@ -116,7 +113,7 @@ func New(o Options) (*Sandbox, error) {
 	if err := s.load(document, !o.Empty); err != nil {
 		return nil, err
 	}
-	// What the caller asks for goes before what a state says.
+	// Options take precedence over the state.
 	if !o.Frozen.IsZero() {
 		s.clock.set(o.Frozen)
 	}
@@ -127,10 +124,9 @@ func New(o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Handler serves the service's API. Paths begin at the root: mount it under
-// the version's segment with http.StripPrefix("/v1", …), or use Start. Where a
-// fault drops a connection the handler panics with http.ErrAbortHandler, which
-// a server of net/http turns into just that.
+// Handler serves the service's API. Paths begin at the root: mount it under the version's segment
+// with http.StripPrefix("/v1", …), or use Start. A fault that drops a connection panics with
+// http.ErrAbortHandler, on which net/http closes the connection.
 func (s *Sandbox) Handler() http.Handler { return s.api }
 
 // Control serves the control interface, from the root.
@@ -153,8 +149,8 @@ func (s *Sandbox) firstKey() string {
 	return ""
 }
 
-// Close ends the deliveries under way and the servers that Start began, and
-// waits for them. It may be called more than once.
+// Close stops the deliveries and the servers that Start began, and waits for them. It may be called
+// more than once.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -16,7 +16,7 @@ const (
 	maxUpload = 16 << 20 // not shown in the reference
 )
 
-// call is a request on its way through an operation.
+// call is a request while it is handled.
 type call struct {
 	op     *operation
 	key    *Key
@@ -42,14 +42,14 @@ func (s *Sandbox) newAPI() http.Handler {
 	return mux
 }
 
-// serve takes a request through the same steps whatever the operation: key,
-// rate, scope, faults, body, the operation itself, faults again, answer.
+// serve handles every operation in the same steps: key, rate, scope, faults, body, the operation
+// itself, faults again, answer.
 func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.Now().UTC().Format(http.TimeFormat))
 	c := &call{op: op, http: r, header: http.Header{}, status: op.status}
 	before, err := s.admit(c)
 	if err == nil {
-		err = s.suffer(r.Context(), before)
+		err = s.applyFault(r.Context(), before)
 	}
 	if err == nil {
 		err = c.read()
@@ -60,11 +60,11 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	}
 	out := s.execute(c)
 	if out.Status < http.StatusBadRequest {
-		if err := s.afterwards(op.name); err != nil {
-			write(w, refuse(err)) // what was done stays done, and its answer is lost
+		if err := s.faultAfter(op.name); err != nil {
+			write(w, refuse(err)) // the effect stays, and its answer is lost
 			return
 		}
-		// A caller that went away has lost the answer as well.
+		// A client that has disconnected has lost the answer as well.
 		if c.reservation != nil && r.Context().Err() == nil {
 			s.mu.Lock()
 			c.reservation.Complete(out)
@@ -74,8 +74,7 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	write(w, out)
 }
 
-// admit lets a request in, and picks the fault it will suffer before it is
-// carried out.
+// admit checks a request, and picks the fault that applies before it is carried out.
 func (s *Sandbox) admit(c *call) (*Fault, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +126,8 @@ func (c *call) read() error {
 	return nil
 }
 
-// execute runs the operation and puts its answer into bytes, all of it under
-// the lock: what is answered is what was true at one moment.
+// execute runs the operation and encodes its answer under one lock: the answer is one moment's
+// state.
 func (s *Sandbox) execute(c *call) store.Answer {
 	if c.op.changes {
 		s.mu.Lock()
@@ -147,7 +146,7 @@ func (s *Sandbox) execute(c *call) store.Answer {
 	}
 	if err == nil {
 		if result, err = c.op.serve(s, c); err != nil && c.reservation != nil {
-			s.store.ReleaseReservation(c.reservation) // nothing was done, so nothing is kept
+			s.store.ReleaseReservation(c.reservation) // nothing was done, so nothing is stored
 		}
 	}
 	if err != nil {
@@ -160,7 +159,7 @@ func (s *Sandbox) execute(c *call) store.Answer {
 	return out
 }
 
-// encode writes JSON; what the sandbox answers can always be written.
+// encode writes JSON; the sandbox's answers can always be encoded.
 func encode(v any) []byte {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -190,7 +189,7 @@ func write(w http.ResponseWriter, a store.Answer) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)
-	_, _ = w.Write(a.Body) // a caller that went away is no concern of ours
+	_, _ = w.Write(a.Body) // the client may have disconnected
 }
 
 // list is the envelope of every list but the boards.

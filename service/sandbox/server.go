@@ -41,7 +41,7 @@ func (s *Sandbox) Start(ctx context.Context, listen string) (Address, error) {
 		case <-ctx.Done():
 		case <-s.stopped.Done():
 		}
-		_ = server.Close() // calls under way are cut off, as a service that goes down does
+		_ = server.Close() // in-flight calls are cut off, as when a service goes down
 	})
 	url := "http://" + listener.Addr().String()
 	return Address{BaseURL: url + "/v1", APIKey: s.firstKey(), ControlURL: url + "/control"}, nil

@@ -13,7 +13,7 @@ type companyDoc struct {
 	ID       ID     `json:"id"`
 	Name     string `json:"name"`
 	Timezone string `json:"timezone"`
-	// APIMessagesRespond has the API's messages count as a first response.
+	// APIMessagesRespond makes the API's messages count as a first response.
 	APIMessagesRespond bool `json:"api_messages_respond"`
 }
 
@@ -37,7 +37,7 @@ type deliveryDoc struct {
 	*Delivery
 	WebhookID ID      `json:"webhook_id"`
 	CreatedAt Instant `json:"created_at"`
-	Body      string  `json:"body"` // while there are attempts to come
+	Body      string  `json:"body"` // while attempts are left
 }
 
 type reservationDoc struct {
@@ -51,19 +51,18 @@ type reservationDoc struct {
 	Body   string              `json:"body"`
 }
 
-// State returns the whole state as one JSON document, keys and secrets
-// included. Its parts have the fields of the API and, where they need more, the
-// sandbox's own.
+// State returns the whole state as one JSON document, keys and secrets included. Its parts have the
+// fields of the API and some of the sandbox's own.
 func (s *Sandbox) State() []byte {
 	var out bytes.Buffer
 	if err := s.WriteState(&out); err != nil {
-		panic(err) // what the sandbox keeps can be written, and memory does not fail
+		panic(err) // the sandbox's state can always be encoded, and memory does not fail
 	}
 	return out.Bytes()
 }
 
-// WriteState writes what State returns, item by item, because it can be large.
-// Nothing changes meanwhile: a slow writer holds the sandbox up.
+// WriteState writes what State returns, item by item, because it can be large. It holds the lock: a
+// slow writer blocks the sandbox.
 func (s *Sandbox) WriteState(to io.Writer) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -111,18 +110,16 @@ func documentOf(r *store.Reservation) reservationDoc {
 	return out
 }
 
-// SetState replaces the whole state. The document is what State gives, or a
-// part of it: ids and required fields are filled in, a part that is absent is
-// the small company's or empty, and keys that are absent stay. Objects may be
-// named instead of giving their ids, and "channel", "contact", "assignee",
-// "sector", "board", "stage", "labels" and the like may be written for
-// "channel_id" and so on. No events are raised.
+// SetState replaces the whole state. The document is what State returns, or a part of it: ids and
+// required fields are filled in, an absent part is the default company's or empty, and absent keys
+// stay. Objects may be given by name instead of id, and "channel", "contact", "assignee", "sector",
+// "board", "stage", "labels" and the like may be written for "channel_id" and so on. It raises no
+// events.
 func (s *Sandbox) SetState(doc []byte) error { return s.load(doc, true) }
 
-// AddState adds what the document holds to what is there. An object that is
-// there already, by id or, where names are unique, by name, stays as it is;
-// a board gains the stages it lacks. No events are raised. What was read before
-// an error stays.
+// AddState adds the document's objects to the state. An object that exists already, by id or, where
+// names are unique, by name, stays as it is; a board gains the stages it lacks. It raises no
+// events. What was read before an error stays.
 func (s *Sandbox) AddState(doc []byte) error {
 	parts, err := splitDocument(doc)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestState(t *testing.T) {
 	})
 }
 
-// writesProtocol has somebody write and returns the attendance's protocol.
+// writesProtocol sends a customer's message and returns the attendance's protocol.
 func (d *desk) writesProtocol(phone string) string {
 	_, _, attendance := d.writes(phone, "", "hi")
 	return d.api("GET /attendances/"+attendance, nil).want(200).text("protocol")

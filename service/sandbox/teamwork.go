@@ -8,12 +8,11 @@ type TeamMessage struct {
 	Conversation string `json:"conversation"`
 	Person       string `json:"person"`
 	Text         string `json:"text"`
-	Channel      string `json:"channel"` // where to start a conversation that is not there
+	Channel      string `json:"channel"` // used if the conversation does not exist
 }
 
-// TeamMessage writes a message as the team. Conversation may be a contact, or
-// a phone, that nobody has talked to: the team then starts the conversation,
-// which opens an attendance. It returns the message's id.
+// TeamMessage sends a message as the team. Conversation may be a contact or a phone without a
+// conversation: that starts one, which opens an attendance. It returns the message's id.
 func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +42,7 @@ func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	return message.ID, nil
 }
 
-// teamMember returns who acts; nobody in particular is the phone.
+// teamMember returns the actor of that name; no name is the phone itself.
 func (s *Sandbox) teamMember(name string) (Actor, error) {
 	if name == "" {
 		return Actor{Kind: store.ByTeam}, nil
@@ -55,8 +54,7 @@ func (s *Sandbox) teamMember(name string) (Actor, error) {
 	return Actor{Kind: store.ByTeam, ID: p.ID, Name: Optional(p.Name)}, nil
 }
 
-// reach finds the conversation that is meant, or starts one with the contact
-// that is.
+// reach finds the conversation that the text names, or starts one with the contact that it names.
 func (s *Sandbox) reach(text, channelName string) (*Conversation, error) {
 	conv, missing := s.store.FindConversation(text)
 	if missing == nil {
@@ -105,17 +103,17 @@ func (s *Sandbox) TeamClose(m TeamClose) (ID, error) {
 	return a.ID, nil
 }
 
-// TeamTransfer is a conversation changing hands in the app: to a person, a
-// sector or both or, when To and Sector are empty, back to where it waits.
+// TeamTransfer assigns a conversation in the app: to a person, a sector or both or, when To and
+// Sector are empty, back to the queue.
 type TeamTransfer struct {
 	Conversation string `json:"conversation"`
-	Person       string `json:"person"` // who does it
+	Person       string `json:"person"` // the acting person
 	To           string `json:"to"`
 	Sector       string `json:"sector"`
 	Reason       string `json:"reason"`
 }
 
-// TeamTransfer hands a conversation on, as a member of the team.
+// TeamTransfer assigns a conversation, as a member of the team.
 func (s *Sandbox) TeamTransfer(m TeamTransfer) (Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,14 +150,14 @@ func (s *Sandbox) TeamTransfer(m TeamTransfer) (Conversation, error) {
 	return *conv, nil
 }
 
-// MoveCard is a card being moved by a member of the team.
+// MoveCard is a card move by a member of the team.
 type MoveCard struct {
 	Card   string `json:"card"`
 	Stage  string `json:"stage"`
 	Person string `json:"person"`
 }
 
-// MoveCard moves a card, private ones included, as a member of the team.
+// MoveCard moves a card, as a member of the team. It may move private cards.
 func (s *Sandbox) MoveCard(m MoveCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,14 +178,14 @@ func (s *Sandbox) MoveCard(m MoveCard) (Card, error) {
 	return *card, nil
 }
 
-// EditCard is a member of the team writing on a card.
+// EditCard is an edit of a card by a member of the team.
 type EditCard struct {
 	Card        string `json:"card"`
 	Description string `json:"description"`
 	Person      string `json:"person"`
 }
 
-// EditCard gives a card another description, private ones included, as a member of the team.
+// EditCard changes a card's description, as a member of the team. It may edit private cards.
 func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +204,7 @@ func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 	return *card, nil
 }
 
-// NewCard is a card that the team makes.
+// NewCard is a card that the team creates.
 type NewCard struct {
 	Board        string `json:"board"`
 	Stage        string `json:"stage"` // default the first
@@ -216,7 +214,7 @@ type NewCard struct {
 	Private      bool   `json:"private"`
 }
 
-// CreateCard puts a card on a board, as the team.
+// CreateCard creates a card on a board, as the team.
 func (s *Sandbox) CreateCard(m NewCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,7 +92,7 @@ func (s *Sandbox) registerWebhook(c *call) (any, error) {
 	return secretView{hook, hook.Secret}, nil
 }
 
-// patchWebhook edits a webhook. Activating it forgets earlier failures.
+// patchWebhook edits a webhook. Activating it resets its failure count.
 func (s *Sandbox) patchWebhook(c *call) (any, error) {
 	hook, err := s.hook(c)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *Sandbox) deleteWebhook(c *call) (any, error) {
 	return nil, nil
 }
 
-// rotateSecret replaces the secret; whatever is sent from now on, repeats
-// included, is signed with the new one.
+// rotateSecret replaces the secret; every later attempt, retries included, is signed with the new
+// one.
 func (s *Sandbox) rotateSecret(c *call) (any, error) {
 	hook, err := s.hook(c)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// seenAttendances are those that were open when they were last looked at, because the list does not
-// show what was closed since a time.
+// seenAttendances is the kind of the stored open attendances. The list cannot be asked for those
+// closed since a time.
 const seenAttendances = "attendance"
 
-// attendances looks for attendances that were opened and closed.
+// attendances finds attendances that were opened or closed.
 func (p *pass) attendances(ctx context.Context, sp span) error {
 	closed := slices.Contains(sp.types, vocabulary.AttendanceClosed)
-	done := map[string]bool{} // closed ones of which everything is known
+	done := map[string]bool{} // closed, and no event is missing
 	var f failures
 	if !sp.first {
 		err := p.opened(ctx, sp, done)
-		if f.end(err) || !closed {
+		if f.addResult(err) || !closed {
 			return err
 		}
 		if err != nil {
@@ -42,7 +42,7 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 			return err
 		}
 		open[a.ID] = true
-		p.note(func(st *State) { st.Looked++ })
+		p.updateState(func(st *State) { st.Looked++ })
 	}
 	change := map[string]string{}
 	rewrite := p.rewrite(seenAttendances)
@@ -51,15 +51,15 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 			change[id] = service.StatusOpen
 		}
 	}
-	f.end(p.gone(ctx, sp, before, open, done, change))
+	f.addResult(p.gone(ctx, sp, before, open, done, change))
 	if err := p.remember(ctx, seenAttendances, change); err != nil {
 		return err
 	}
 	return f.first
 }
 
-// gone looks at those that were open before and are not among the open ones any more, and notes of
-// which nothing is to be expected.
+// gone checks the attendances that were open before and are no longer listed as open. It notes
+// those that need no further check.
 func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open, done map[string]bool, change map[string]string) error {
 	var f failures
 	for id := range before {
@@ -69,7 +69,7 @@ func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open
 			change[id] = ""
 		default:
 			gone, err := p.closed(ctx, sp, id)
-			if f.end(err) {
+			if f.addResult(err) {
 				return err
 			}
 			if gone && err == nil {
@@ -80,16 +80,16 @@ func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open
 	return f.first
 }
 
-// opened looks at those that were opened in the span. Some of them are closed already.
+// opened checks the attendances opened in the span. Some of them are closed already.
 func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error {
 	var list []sighting
 	for a, err := range p.client.Attendances(ctx, service.AttendanceQuery{From: sp.since}) {
 		if err != nil {
 			return err
 		}
-		p.note(func(st *State) { st.Looked++ })
+		p.updateState(func(st *State) { st.Looked++ })
 		if a.OpenedAt.IsZero() {
-			p.say("attendance times", phrases.New(phrases.BackfillAttendanceTimes))
+			p.logOnce("attendance times", phrases.New(phrases.BackfillAttendanceTimes))
 			return nil
 		}
 		if a.OpenedAt.Before(sp.since) {
@@ -106,10 +106,10 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 	return p.offer(ctx, list)
 }
 
-// closed looks at one that is not among the open ones any more, and reports whether nothing is to
-// be expected of it.
+// closed checks an attendance that is no longer listed as open, and reports whether it needs no
+// further check.
 func (p *pass) closed(ctx context.Context, sp span, id string) (gone bool, err error) {
-	if err := p.glance(ctx); err != nil {
+	if err := p.scanCardsBetween(ctx); err != nil {
 		return false, err
 	}
 	a, err := p.client.GetAttendance(ctx, id)
@@ -126,7 +126,8 @@ func (p *pass) closed(ctx context.Context, sp span, id string) (gone bool, err e
 	return true, p.offer(ctx, list)
 }
 
-// closing returns that an attendance was closed, if it was, and whether it is time to tell.
+// closing returns the sighting of a closed attendance, and whether its webhook can no longer be in
+// flight.
 func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bool) {
 	if a.Status != service.StatusClosed && a.ClosedAt == nil {
 		return nil, false
@@ -152,17 +153,17 @@ func attendanceObjects(a *service.Attendance) service.Objects {
 	return o
 }
 
-// rewrite reports whether all that was seen of a kind is to be written down again, so that it is
-// not forgotten.
+// rewrite reports whether all stored state of a kind is due to be rewritten, before the journal's
+// retention deletes it.
 func (p *pass) rewrite(kind string) bool { return p.now.Sub(p.written[kind]) >= 24*time.Hour }
 
-// remember writes down what was seen of a kind.
+// remember stores the changed state of a kind.
 func (p *pass) remember(ctx context.Context, kind string, change map[string]string) error {
 	if p.rewrite(kind) {
 		p.written[kind] = p.now
 	}
-	// Bit by bit, so that deliveries are recorded in between.
-	for ids := range slices.Chunk(slices.Collect(maps.Keys(change)), enough) {
+	// In chunks, so that deliveries are recorded in between.
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(change)), cardsPerWrite) {
 		part := map[string]string{}
 		for _, id := range ids {
 			part[id] = change[id]

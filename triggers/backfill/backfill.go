@@ -1,4 +1,4 @@
-// Package backfill finds in the service what no webhook told.
+// Package backfill finds events that no webhook delivered, by reading the service.
 package backfill
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A Journal keeps what the next pass must know, and what was found.
+// A Journal stores the positions of passes and the events found.
 type Journal interface {
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
@@ -26,9 +26,9 @@ type Journal interface {
 	// Known returns recorded events of a lane with one of these types, created at or after since,
 	// oldest first.
 	Known(ctx context.Context, workspace, lane string, types []string, since time.Time) ([]rules.Event, error)
-	// CreatedIn returns the stage in which the engine itself created a card; empty where it did not.
+	// CreatedIn returns the stage in which the engine itself created a card, or "" if it did not.
 	CreatedIn(ctx context.Context, workspace, card string) (string, error)
-	// AcceptFound records what was found unless it is known, and reports what is new.
+	// AcceptFound records the findings that are not recorded yet, and reports which are new.
 	AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error)
 }
 
@@ -39,44 +39,44 @@ type Options struct {
 	Client    *service.Client
 	Journal   Journal
 
-	// Needs returns the types of events that the rules in use need. Nothing else is looked for.
+	// Needs returns the event types that the loaded rules need. A pass looks for no others.
 	Needs func() []string
-	// Undelivered reports whether no webhook tells of events of a type. Nil is that webhooks tell of
+	// Undelivered reports whether webhooks do not deliver an event type. Nil means that they deliver
 	// all.
 	Undelivered func(eventType string) bool
 
 	Every   time.Duration // between two passes; 5 minutes by default
-	Cards   time.Duration // between two looks at cards of which no webhook tells; 15 seconds by default
-	Fresh   time.Duration // how long a webhook may be on its way: what is younger is left for the next pass; 2 minutes by default
-	Overlap time.Duration // how far a pass looks back behind the one before; 10 minutes by default
-	Most    time.Duration // how far a pass looks back after a long time; 7 days by default
+	Cards   time.Duration // between two scans of cards if webhooks do not deliver card events; 15 seconds by default
+	Fresh   time.Duration // how long a webhook may be in flight: a pass leaves younger changes to the next one; 2 minutes by default
+	Overlap time.Duration // how far a pass reaches back before the end of the last one; 10 minutes by default
+	Most    time.Duration // how far a pass reaches back at most; 7 days by default
 
-	// Rate is how many calls a pass makes in a second; 0 is as many as the client lets through.
+	// Rate limits the calls of a pass per second; 0 leaves the limit to the client.
 	Rate float64
-	// Behind returns how long the work of rules has been waiting: a pass lets it go first. Nil is that
-	// it never waits.
+	// Behind returns how long rule runs have been waiting; a pass yields to them. Nil means that they
+	// never wait.
 	Behind func(ctx context.Context) (time.Duration, error)
 
-	Alone  bool                                       // no other engine shares the journal: what another one was at has ended with it
-	Holder string                                     // by which engines that share a journal tell each other apart
-	Count  func(eventType string)                     // is told of each event that was found; nil is nobody
-	Looked func(ctx context.Context, until time.Time) // is told when a whole pass has come to its end: what happened until then is known; nil is nobody
+	Alone  bool                                       // no other engine shares the journal, so the leases of others are void
+	Holder string                                     // names this engine among those that share a journal
+	Count  func(eventType string)                     // called for each event found; may be nil
+	Looked func(ctx context.Context, until time.Time) // called after a complete pass: everything up to that time is recorded; may be nil
 	Now    func() time.Time                           // nil is time.Now
 	Sleep  func(context.Context, time.Duration) error // nil is a real sleep
 	Logger *slog.Logger                               // nil means no log
 }
 
-// State is how a source stands, for people who watch.
+// State is the progress of a source, for the status page.
 type State struct {
-	Looking bool            // a pass is under way, here
-	Part    string          // of the pass that is under way: attendances, messages or cards
-	Calls   int             // that this pass, or the last one, has made
-	Looked  int             // things that it has looked at
-	Found   int             // events that it has found
+	Looking bool            // this process is making a pass
+	Part    string          // the current part of the pass: attendances, messages or cards
+	Calls   int             // made by this pass, or the last one
+	Looked  int             // objects read
+	Found   int             // events found
 	Began   time.Time       // when it began
 	Ended   time.Time       // when the last pass ended; zero is never
 	Reason  string          // of the last pass
-	Problem string          // that keeps it from finding everything
+	Problem string          // why it does not find everything
 	Why     *phrases.Phrase // the Problem as a phrase
 }
 
@@ -88,29 +88,29 @@ type Source struct {
 	woken   chan struct{}
 
 	mu     sync.Mutex
-	reason string    // why a full pass is wanted; empty is that none is
-	wanted int       // how often one was asked for
-	silent time.Time // no webhook that tells of something until then is on its way
+	reason string    // why a full pass was requested; empty if none was
+	wanted int       // counts the requests
+	silent time.Time // webhooks for anything up to then are no longer in flight
 	state  State
-	said   map[string]string // what was said, by what it was about, so that it is said once
+	said   map[string]string // the last log message per subject, to log each once
 
-	// What follows is used by one goroutine, the one that ticks.
+	// Only the goroutine that calls Tick uses the fields below.
 	began    bool
-	ticked   time.Time // when it was last asked
-	all      time.Time // when the last pass over everything was made, here or by another engine
-	cards    time.Time // when cards were last looked at
-	failed   int       // passes in a row
-	leased   time.Time // when the lease was last taken
+	ticked   time.Time // when Tick last ran
+	all      time.Time // the last full pass, by any engine
+	cards    time.Time // the last scan of cards
+	failed   int       // failed passes in a row
+	leased   time.Time // when the lease was last acquired or renewed
 	called   time.Time // when the last call was made
 	boards   *boards
-	noticed  map[string]notice    // cards without times that have changed
-	written  map[string]time.Time // when all that was seen of a kind was last written down
+	noticed  map[string]notice    // cards that have changed without showing a time
+	written  map[string]time.Time // per kind, when all stored state was last rewritten
 	tenant   string
-	channels map[string]bool // those of which nothing is told; nil is that they are not known
-	orderly  bool            // the list of conversations was read to its end, and those that changed last came first
+	channels map[string]bool // the private ones; nil if not read yet
+	orderly  bool            // the conversation list was read to its end and was sorted by last change
 }
 
-// New returns a source. It calls nobody.
+// New returns a source. It makes no calls.
 func New(o Options) (*Source, error) {
 	if o.Workspace == "" || o.Client == nil || o.Journal == nil || o.Needs == nil {
 		return nil, errors.New("backfill: a source needs a workspace, a client, a journal, and to know what is needed")
@@ -148,11 +148,11 @@ func New(o Options) (*Source, error) {
 		options: o, log: o.Logger.With("workspace", o.Workspace), woken: make(chan struct{}, 1), reason: "start",
 		said: map[string]string{}, noticed: map[string]notice{}, written: map[string]time.Time{},
 	}
-	s.client = o.Client.Beside(service.Beside{Wait: s.wait, Again: s.again})
+	s.client = o.Client.Beside(service.Beside{Wait: s.wait, Again: s.mayRetry})
 	return s, nil
 }
 
-// Wake asks for a pass over everything as soon as possible, because something may have been missed.
+// Wake requests a full pass as soon as possible, because events may have been missed.
 func (s *Source) Wake(reason string) {
 	s.mu.Lock()
 	if s.wanted++; s.reason == "" {
@@ -165,8 +165,8 @@ func (s *Source) Wake(reason string) {
 	}
 }
 
-// Missed asks for a pass over everything as Wake does, because no webhook told until now: what has
-// just happened is not waited for either.
+// Missed requests a full pass as Wake does, because no webhook has been delivered until now: the
+// pass does not wait for webhooks in flight.
 func (s *Source) Missed(reason string) {
 	s.mu.Lock()
 	s.silent = s.options.Now().Round(0)
@@ -174,22 +174,22 @@ func (s *Source) Missed(reason string) {
 	s.Wake(reason)
 }
 
-// State returns how the source stands.
+// State returns the progress of the source.
 func (s *Source) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// note changes the state.
-func (s *Source) note(change func(*State)) {
+// updateState updates the state under its lock.
+func (s *Source) updateState(change func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.state)
 }
 
-// say writes something down that a person should know, once until it is over or another.
-func (s *Source) say(about string, what *phrases.Phrase, args ...any) {
+// logOnce logs a problem once, until it changes or over clears it.
+func (s *Source) logOnce(about string, what *phrases.Phrase, args ...any) {
 	message := what.String()
 	text := message + fmt.Sprint(args...)
 	s.mu.Lock()
@@ -202,8 +202,8 @@ func (s *Source) say(about string, what *phrases.Phrase, args ...any) {
 	}
 }
 
-// over notes that something that was said is so no more.
-func (s *Source) over(about string) {
+// clearProblem clears a problem that say has logged.
+func (s *Source) clearProblem(about string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.said, about)
@@ -212,7 +212,7 @@ func (s *Source) over(about string) {
 	}
 }
 
-// needs returns those of these types that are needed.
+// needs returns the types that are among the needed ones.
 func needs(needed []string, types ...string) []string {
 	return slices.DeleteFunc(slices.Clone(types), func(typ string) bool { return !slices.Contains(needed, typ) })
 }

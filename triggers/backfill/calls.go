@@ -10,39 +10,39 @@ import (
 )
 
 const (
-	politeness = 500 * time.Millisecond // how long the work of rules may wait before a call lets it go first
-	patience   = 5 * time.Second        // how long one call lets it go first
-	tries      = 5                      // of one call that fails for a passing reason
-	mostInRow  = 3                      // things one after the other that cannot be read, before nothing else is tried
-	mostFailed = 20                     // and in one part of a pass
+	yieldAfter = 500 * time.Millisecond // how long rule runs may wait before a call yields to them
+	maxYield   = 5 * time.Second        // how long one call yields at most
+	tries      = 5                      // of one call, on temporary errors
+	mostInRow  = 3                      // failed reads in a row that end the part
+	mostFailed = 20                     // failed reads in total that end the part
 )
 
-// errLost says that another engine is at it.
+// errLost means that another engine has acquired the lease.
 var errLost = errors.New("another engine looks for what was not told")
 
-// wait is what a pass does before each call: it keeps its rate, lets the work of rules go first,
-// and says that it is still at it.
+// wait comes before each call of a pass: it keeps the rate, yields to rule runs, and renews the
+// lease.
 func (s *Source) wait(ctx context.Context) error {
 	if err := s.pace(ctx); err != nil {
 		return err
 	}
-	for waited := time.Duration(0); waited < patience; waited += politeness / 5 {
-		if behind, err := s.options.Behind(ctx); err != nil || behind < politeness {
-			break // a journal that cannot be read is not this call's affair
+	for waited := time.Duration(0); waited < maxYield; waited += yieldAfter / 5 {
+		if behind, err := s.options.Behind(ctx); err != nil || behind < yieldAfter {
+			break // the call does not depend on the journal
 		}
-		if err := s.options.Sleep(ctx, politeness/5); err != nil {
+		if err := s.options.Sleep(ctx, yieldAfter/5); err != nil {
 			return err
 		}
 	}
 	now := s.options.Now().Round(0)
-	if now.Sub(s.leased) >= lease/4 && !s.take(ctx, now) {
+	if now.Sub(s.leased) >= lease/4 && !s.acquireLease(ctx, now) {
 		return errLost
 	}
-	s.note(func(st *State) { st.Calls++ })
+	s.updateState(func(st *State) { st.Calls++ })
 	return ctx.Err()
 }
 
-// pace keeps to the rate.
+// pace waits as the rate demands.
 func (s *Source) pace(ctx context.Context) error {
 	if s.options.Rate <= 0 {
 		return nil
@@ -57,22 +57,22 @@ func (s *Source) pace(ctx context.Context) error {
 	return nil
 }
 
-// again lets a call that failed for a passing reason be made once more.
-func (s *Source) again(ctx context.Context, times int, err error) bool {
+// mayRetry reports whether a failed call is worth a retry, after a pause.
+func (s *Source) mayRetry(ctx context.Context, times int, err error) bool {
 	s.log.Debug("a look was not answered", "times", times, "error", err)
 	return times < tries && s.options.Sleep(ctx, time.Duration(times)*time.Second) == nil
 }
 
-// failures are things that could not be read. One of them does not stand in the way of all others,
-// but the pass is not complete.
+// failures counts objects that could not be read. One failure does not stop the others, but the
+// pass is not complete.
 type failures struct {
 	first error
 	inRow int
 	count int
 }
 
-// end notes how reading one thing went, and reports whether the others need not be tried.
-func (f *failures) end(err error) bool {
+// addResult counts one result, and reports whether to stop.
+func (f *failures) addResult(err error) bool {
 	if err == nil {
 		f.inRow = 0
 		return false

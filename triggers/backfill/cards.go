@@ -11,24 +11,23 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// seenCards are cards as they were when they were last looked at, because the service shows where a
-// card is, not where it was.
+// seenCards is the kind of the stored cards. The service shows where a card is, not where it was;
+// so each pass stores what it read.
 const seenCards = "card"
 
-// cardTypes are the events of cards.
 var cardTypes = vocabulary.FindableEvents(vocabulary.Card)
 
-// A seenCard is what is remembered of a card.
+// A seenCard is the stored state of a card.
 type seenCard struct {
 	Stage   string    `json:"stage"`
 	Version string    `json:"version,omitempty"`
 	Status  string    `json:"status,omitempty"`
 	Updated time.Time `json:"updated,omitzero"`
-	At      time.Time `json:"at"` // when it was looked at
+	At      time.Time `json:"at"` // when it was read
 }
 
-// when is when the card was as it is, at the latest. An event is created a little after what it
-// tells of: one that was created before the card was looked at tells of how it was then.
+// when is the latest time at which the card had this state. An event is created a little after its
+// change: one created before the card was read describes the state before that.
 func (c *seenCard) when() time.Time {
 	if c.Updated.IsZero() {
 		return c.At
@@ -40,21 +39,21 @@ func (c *seenCard) when() time.Time {
 	return latest(c.Updated, told)
 }
 
-// same reports whether nothing has happened to a card.
+// same reports whether a card has not changed.
 func (c *seenCard) same(now *service.Card) bool {
 	return c.Stage == now.StageID && c.Version == now.Version && c.Status == now.Status && c.Updated.Equal(now.UpdatedAt)
 }
 
-// cards looks for cards that were created, moved and completed.
+// cards finds cards that were created, moved or completed.
 func (p *pass) cards(ctx context.Context, sp span) error {
 	kept, err := p.options.Journal.Seen(ctx, p.options.Workspace, seenCards)
 	if err != nil {
 		return err
 	}
-	look := &cardLook{pass: p, span: sp, before: kept, change: map[string]string{}, rewrite: p.rewrite(seenCards)}
+	look := &cardScan{pass: p, span: sp, before: kept, change: map[string]string{}, rewrite: p.rewrite(seenCards)}
 	err = look.list(ctx, "")
 	if e, ok := errors.AsType[*service.Error](err); ok && e.Status == http.StatusBadRequest && !e.Local {
-		err = look.byBoard(ctx) // a service that wants a board named
+		err = look.byBoard(ctx) // the service requires a board
 	}
 	if err != nil {
 		return err
@@ -62,8 +61,8 @@ func (p *pass) cards(ctx context.Context, sp span) error {
 	return p.remember(ctx, seenCards, look.change)
 }
 
-// A cardLook is a look at all cards.
-type cardLook struct {
+// A cardScan is one scan over all cards.
+type cardScan struct {
 	*pass
 	span
 	before  map[string]string
@@ -71,7 +70,7 @@ type cardLook struct {
 	rewrite bool
 }
 
-func (l *cardLook) byBoard(ctx context.Context) error {
+func (l *cardScan) byBoard(ctx context.Context) error {
 	list, err := l.client.ListBoards(ctx, false)
 	if err != nil {
 		return err
@@ -84,20 +83,20 @@ func (l *cardLook) byBoard(ctx context.Context) error {
 	return nil
 }
 
-// enough is how many cards' changes are written down at once.
-const enough = 500
+// cardsPerWrite is the number of cards whose changes are stored in one write.
+const cardsPerWrite = 500
 
-// list looks at the cards of a board, or of all.
-func (l *cardLook) list(ctx context.Context, board string) error {
+// list scans the cards of a board, or of all boards.
+func (l *cardScan) list(ctx context.Context, board string) error {
 	for c, err := range l.client.Cards(ctx, service.CardQuery{Board: board, Status: l.client.Profile().Cards.SearchStatus}) {
 		if err != nil {
 			return err
 		}
-		l.note(func(st *State) { st.Looked++ })
+		l.updateState(func(st *State) { st.Looked++ })
 		if err := l.card(ctx, &c); err != nil {
 			return err
 		}
-		if len(l.change) >= enough {
+		if len(l.change) >= cardsPerWrite {
 			if err := l.options.Journal.SetSeen(ctx, l.now, l.options.Workspace, seenCards, l.change); err != nil {
 				return err
 			}
@@ -107,8 +106,9 @@ func (l *cardLook) list(ctx context.Context, board string) error {
 	return nil
 }
 
-// card looks at one card. What has happened to it is recorded before it is remembered as it is.
-func (l *cardLook) card(ctx context.Context, c *service.Card) error {
+// card compares one card with its stored state. It records the events before it stores the new
+// state.
+func (l *cardScan) card(ctx context.Context, c *service.Card) error {
 	var was *seenCard
 	if text := l.before[c.ID]; text != "" && !l.first {
 		was = &seenCard{}
@@ -123,13 +123,13 @@ func (l *cardLook) card(ctx context.Context, c *service.Card) error {
 		}
 		return nil
 	case was == nil && !l.fresh(c), was != nil && l.long:
-		return l.keep(c) // it was there before anybody looked
+		return l.store(c) // it existed before the first scan
 	}
 	before, ready := l.ready(c)
 	if !ready {
 		return nil
 	}
-	h := &history{cardLook: l, card: c, was: was, before: before}
+	h := &history{cardScan: l, card: c, was: was, before: before}
 	list, err := h.sightings(ctx)
 	if err == nil {
 		err = l.offer(ctx, list)
@@ -137,26 +137,25 @@ func (l *cardLook) card(ctx context.Context, c *service.Card) error {
 	if err != nil {
 		return err
 	}
-	return l.keep(c)
+	return l.store(c)
 }
 
-// fresh reports whether a card that was not seen before was created in the time that the look is
-// about. Where it does not tell, that is so if everything was seen before.
-func (l *cardLook) fresh(c *service.Card) bool {
+// fresh reports whether a card without stored state was created within the span. A card that shows
+// no creation time counts as new if an earlier scan was complete.
+func (l *cardScan) fresh(c *service.Card) bool {
 	if c.CreatedAt.IsZero() {
 		return !l.first && !l.begun && !l.long
 	}
 	return !l.first && !c.CreatedAt.Before(l.since)
 }
 
-// A notice is when a change of a card was noticed that shows no time, and when the look before that
-// was.
+// A notice is when a scan first saw a change that carries no time, and when the scan before it ran.
 type notice struct{ at, before time.Time }
 
-// ready reports whether no webhook can be on its way any more that tells what has happened to a
-// card. Where a card shows no time, that is when its change was noticed; before is when it had not
-// happened yet.
-func (l *cardLook) ready(c *service.Card) (before time.Time, ready bool) {
+// ready reports whether the webhooks of a card's changes can no longer be in flight. A card that
+// shows no time counts from the scan that first saw the change; before is a time at which it had
+// not happened yet.
+func (l *cardScan) ready(c *service.Card) (before time.Time, ready bool) {
 	seen, ok := l.noticed[c.ID]
 	if !ok {
 		seen = notice{at: l.now, before: l.last}
@@ -174,8 +173,8 @@ func (l *cardLook) ready(c *service.Card) (before time.Time, ready bool) {
 	return seen.before, true
 }
 
-// keep remembers a card as it is.
-func (l *cardLook) keep(c *service.Card) error {
+// store stores a card's state.
+func (l *cardScan) store(c *service.Card) error {
 	text, err := json.Marshal(seenCard{Stage: c.StageID, Version: c.Version, Status: c.Status, Updated: c.UpdatedAt, At: l.now})
 	l.change[c.ID], l.before[c.ID] = string(text), string(text)
 	return err
@@ -184,14 +183,14 @@ func (l *cardLook) keep(c *service.Card) error {
 // boards are the stages of all boards.
 type boards struct {
 	read    time.Time
-	first   map[string]string // the stage that a board begins with
+	first   map[string]string // the first stage of each board
 	winning map[string]bool   // by stage
 }
 
-// boardsRead is how long the boards are thought to be as they were.
+// boardsRead is how long the boards are cached.
 const boardsRead = 10 * time.Minute
 
-// stages returns the boards, read anew where one is not known.
+// stages returns the boards. It reads them again if it does not know this one.
 func (p *pass) stages(ctx context.Context, board string) (*boards, error) {
 	if b := p.boards; b != nil && p.now.Sub(b.read) < boardsRead && b.first[board] != "" {
 		return b, nil

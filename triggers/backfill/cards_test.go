@@ -35,8 +35,8 @@ func (d *desk) wantFired(created, moved, completed int) {
 	}
 }
 
-// A card goes from stage to stage, and back, and the rule fires once for each, whether card events
-// can be subscribed or not.
+// A card moves from stage to stage, and back, and the rule fires once for each, whether card events
+// can be subscribed to or not.
 func TestMovedOncePerMove(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestMovedOncePerMove(t *testing.T) {
 			must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Old"}))
 			d.pass(30 * time.Second)
 			if !can {
-				d.wantFired(0, 0, 0) // it was there at the first start
+				d.wantFired(0, 0, 0) // it existed at the first start
 			}
 			created := d.fired()[0]
 			must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
@@ -71,7 +71,7 @@ func TestMovedOncePerMove(t *testing.T) {
 }
 
 // A card is moved every 20 seconds while a pass over many conversations takes minutes: no webhook
-// tells of it, and the rule fires once for each move all the same.
+// delivers that, and the rule fires once for each move.
 func TestMovedDuringALongPass(t *testing.T) {
 	var d *desk
 	var next time.Time // of the card's moves; zero is that it stays where it is
@@ -107,8 +107,7 @@ func TestMovedDuringALongPass(t *testing.T) {
 	d.wantFired(before[0], before[1]+len(stages), before[2]+1)
 }
 
-// Of three moves between two looks any may be lost: the rule fires once for each that can be known
-// of.
+// Of three moves between two scans any may be lost: the rule fires once for each that can be known.
 func TestLostMoves(t *testing.T) {
 	stages := []string{"Proposal", "Follow-up", "Won"}
 	for lost := range 8 {
@@ -121,7 +120,7 @@ func TestLostMoves(t *testing.T) {
 			for i, stage := range stages {
 				if lost>>i&1 == 1 {
 					d.fault("delivery", "lose", 0, 0, 0)
-					if !run { // moves that follow each other and are all lost look like one
+					if !run { // consecutive lost moves look like one
 						want++
 					}
 					run = true
@@ -159,8 +158,7 @@ func TestMoveToldLate(t *testing.T) {
 	d.wantFired(1, 3, 0)
 }
 
-// Cards that are created and moved while nobody looks, as those of attendances that are soon
-// closed.
+// Cards that are created and moved between scans, as those of attendances that are soon closed.
 func TestCreatedAndMovedBetweenLooks(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
@@ -178,7 +176,7 @@ func TestCreatedAndMovedBetweenLooks(t *testing.T) {
 	}
 }
 
-// What the engine does to cards itself is known as its own when it is found, also when the card was
+// The engine's own changes of cards are recognized when they are found, also when the card was
 // changed afterwards.
 func TestOwnMoves(t *testing.T) {
 	d := newDesk(t, `
@@ -201,7 +199,7 @@ rules:
 			d.pass(5 * time.Minute)
 			continue
 		}
-		// Nobody looks until the card has been edited.
+		// No scan until the card has been edited.
 		d.settle()
 		must(d.engine.Tick(t.Context(), d.clock()))
 		d.move(d.clock().Add(10 * time.Minute))
@@ -219,8 +217,8 @@ rules:
 	d.wantFired(0, 1, 0)
 }
 
-// While card events can be subscribed, what is younger than two minutes is left to webhooks; where
-// they cannot, nothing is.
+// If card events can be subscribed to, changes younger than two minutes are left to webhooks;
+// otherwise none are.
 func TestFreshCards(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		d := newDesk(t, cardRules, subscribed(can))

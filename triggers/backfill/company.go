@@ -7,10 +7,10 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// complete adds to a sighting what a delivery would carry too. It reports false for what no
-// delivery would tell: what happens on a private number.
+// complete adds to a sighting what a delivery would carry too. It reports false if webhooks would
+// not deliver it, because it is on a private channel.
 func (p *pass) complete(ctx context.Context, s *sighting) (told bool, err error) {
-	if err := p.glance(ctx); err != nil {
+	if err := p.scanCardsBetween(ctx); err != nil {
 		return false, err
 	}
 	if p.tenant == "" {
@@ -52,7 +52,7 @@ func (p *pass) complete(ctx context.Context, s *sighting) (told bool, err error)
 	return true, nil
 }
 
-// conversation reads a conversation, once in a pass. It is nil where it cannot be read.
+// conversation reads a conversation, once per pass. It returns nil if it cannot be read.
 func (p *pass) conversation(ctx context.Context, id string) (*service.Conversation, error) {
 	if id == "" {
 		return nil, nil
@@ -72,8 +72,8 @@ func (p *pass) conversation(ctx context.Context, id string) (*service.Conversati
 	return &c, nil
 }
 
-// contact reads a contact, once in a pass. It is nil where it cannot be read: who wants to know
-// asks later.
+// contact reads a contact, once per pass. It returns nil if it cannot be read: a rule that needs it
+// reads it later.
 func (p *pass) contact(ctx context.Context, id string) (map[string]any, error) {
 	if raw, ok := p.people[id]; ok {
 		return raw, nil
@@ -86,7 +86,7 @@ func (p *pass) contact(ctx context.Context, id string) (map[string]any, error) {
 	return c.Raw, nil
 }
 
-// private reports whether nothing is told of what happens on a number.
+// private reports whether webhooks do not deliver events of a channel.
 func (p *pass) private(ctx context.Context, channel string) (bool, error) {
 	if channel == "" {
 		return false, nil

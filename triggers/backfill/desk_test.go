@@ -54,13 +54,13 @@ type desk struct {
 	change  func(*backfill.Options)
 	log     *slog.Logger
 
-	recovery time.Duration // of waits that ended while no engine was there; 0 is that nobody notices
+	recovery time.Duration // of waits that expired while no engine was up; 0 disables that
 
 	transport http.RoundTripper
 
 	mu      sync.Mutex
 	now     time.Time
-	down    bool // the engine is not there
+	down    bool // the engine is down
 	journal anyJournal
 	engine  *engine.Engine
 	source  *backfill.Source
@@ -106,7 +106,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	return d
 }
 
-// clock is the time that everything lives in.
+// clock is the common time.
 func (d *desk) clock() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +124,7 @@ func (d *desk) move(to time.Time) {
 	}
 }
 
-// sleep lets time pass for a call that is held back.
+// sleep advances the clock for a call that waits.
 func (d *desk) sleep(ctx context.Context, length time.Duration) error {
 	d.move(d.clock().Add(length))
 	return ctx.Err()
@@ -156,7 +156,7 @@ func (d *desk) start() {
 	d.journal, d.engine, d.client, d.source, d.down = j, e, client, s, false
 }
 
-// signIn says that an engine is there, as it does by itself when it runs.
+// signIn records that an engine is up, as a running one does.
 func (d *desk) signIn(e *engine.Engine) {
 	d.t.Helper()
 	if err := e.SignIn(d.t.Context(), d.clock()); err != nil {
@@ -182,7 +182,7 @@ func (d *desk) options(j anyJournal, e *engine.Engine, client *service.Client, h
 	return o
 }
 
-// shared is a journal as a backfill wants it.
+// shared is the journal as a backfill requires it.
 type shared struct {
 	anyJournal
 	engine *engine.Engine
@@ -209,7 +209,7 @@ func (s shared) CreatedIn(ctx context.Context, workspace, card string) (string, 
 	return own[0].Stage, err
 }
 
-// register lets the sandbox deliver its events here. While the engine is down nobody answers.
+// register subscribes to the sandbox's events. While the engine is down there is no answer.
 func (d *desk) register() {
 	d.t.Helper()
 	receiver := must(webhook.New(webhook.Options{
@@ -239,8 +239,7 @@ func (d *desk) register() {
 	d.receiver, d.secret = receiver, hook.Secret
 }
 
-// deliver delivers an event that the sandbox would put otherwise, and returns what it was answered
-// with.
+// deliver delivers a custom event, and returns the status of the answer.
 func (d *desk) deliver(id, typ string, at time.Time, data map[string]any) int {
 	d.t.Helper()
 	body := must(json.Marshal(map[string]any{"id": id, "type": typ, "created_at": at.UTC().Format(time.RFC3339Nano), "data": data}))
@@ -266,8 +265,7 @@ func (d *desk) stop() {
 	}
 }
 
-// rest lets everything happen that is due now. It returns when the backfill has something to do
-// again.
+// rest runs everything that is due. It returns when the backfill is due next.
 func (d *desk) rest() (next time.Time) {
 	d.t.Helper()
 	d.settle()
@@ -302,7 +300,7 @@ func (d *desk) settle() {
 	}
 }
 
-// pass lets time pass, with everything that is due on the way at its own time.
+// pass advances the clock, with everything that is due on the way.
 func (d *desk) pass(length time.Duration) {
 	d.t.Helper()
 	end := d.clock().Add(length)
@@ -318,14 +316,14 @@ func (d *desk) pass(length time.Duration) {
 			next = end
 		}
 		if soon := d.clock().Add(10 * time.Second); d.recovery > 0 && next.After(soon) {
-			next = soon // an engine that is not heard of for longer is not there
+			next = soon // an engine that is silent for longer counts as down
 		}
 		d.move(next)
 	}
 	d.rest()
 }
 
-// fault asks the sandbox for a fault.
+// fault adds a fault to the sandbox.
 func (d *desk) fault(operation, kind string, share float64, count, status int) {
 	d.t.Helper()
 	if err := d.AddFault(sandbox.Fault{Operation: operation, Kind: kind, Share: share, Count: count, Status: status}); err != nil {
@@ -333,13 +331,13 @@ func (d *desk) fault(operation, kind string, share float64, count, status int) {
 	}
 }
 
-// customer lets a customer write.
+// customer sends a message of a customer.
 func (d *desk) customer(n int, text string) sandbox.Written {
 	d.t.Helper()
 	return must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", 10000000+n), Name: fmt.Sprint("Customer ", n), Text: text}))
 }
 
-// all returns everything that was recorded, oldest first.
+// all returns all recorded events, oldest first.
 func (d *desk) all() []*journal.Event {
 	d.t.Helper()
 	return must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{Forward: true, Limit: 100000}))
@@ -355,7 +353,7 @@ func (d *desk) of(typ string) (list []*journal.Event) {
 	return list
 }
 
-// verdicts counts what a rule said.
+// verdicts counts the verdicts of a rule.
 func (d *desk) verdicts(rule string) map[journal.Outcome]int {
 	counts := map[journal.Outcome]int{}
 	for _, e := range d.all() {
@@ -368,7 +366,7 @@ func (d *desk) verdicts(rule string) map[journal.Outcome]int {
 	return counts
 }
 
-// identities returns how often each thing was told of, by type and identity.
+// identities counts the events by type and identity.
 func (d *desk) identities() map[string]int {
 	p := service.DefaultProfile()
 	counts := map[string]int{}

@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	atOnce = 50 // events that the journal is given in one go
+	atOnce = 50 // events per write to the journal
 
 	// slack is how much later than its object's own time an event may have been created.
 	slack = 30 * time.Second
-	// early is how much earlier: the clocks of a service may disagree.
+	// early is how much earlier: the service's clocks may disagree.
 	early = time.Hour
 )
 
-// A sighting is something that has happened, as the service's objects show it.
+// A sighting is a change that the service's objects show.
 type sighting struct {
 	typ      string
 	objects  service.Objects
 	from, to string // of a moved card
-	mark     string // what tells it from others that happened to the same object
+	mark     string // tells it from other changes of the same object
 
 	at           time.Time // when it happened
-	since, until time.Time // when it happened at the earliest and the latest, where that says which one it is
-	except       []string  // ids of events that tell of other such things
+	since, until time.Time // the earliest and latest time, if needed to match a recorded event
+	except       []string  // ids of events that record other such changes
 }
 
-// finding makes the event of a sighting.
+// finding returns the event of a sighting.
 func (p *pass) finding(s *sighting) rules.Finding {
 	profile := p.client.Profile()
 	data := profile.EventData(s.typ, s.objects)
@@ -53,8 +53,7 @@ func (p *pass) finding(s *sighting) rules.Finding {
 		parts = append(parts, s.mark)
 	}
 	f.ID = rules.FoundID(parts...)
-	// A delivery may carry less than the object: what it concerns is looked for wherever it may have
-	// been put.
+	// A delivery may carry less than the object, so every place that may name the contact is checked.
 	for _, kind := range service.Places {
 		if id := profile.EventID(kind, s.typ, data); id != "" {
 			f.Lanes = append(f.Lanes, rules.LaneOf(string(kind), id))
@@ -66,9 +65,9 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	return f
 }
 
-// offer gives what was seen to the journal, unless it is known. What cannot be completed is left
-// out, and said. Much of it is given bit by bit: to complete it takes calls, and a pass that is
-// stopped has not made them for nothing.
+// offer completes the sightings that the journal does not know, and records them. It logs and
+// leaves out those that cannot be completed. It works in chunks: completing takes calls, and a pass
+// that is stopped keeps what it has recorded.
 func (p *pass) offer(ctx context.Context, list []sighting) error {
 	missing, err := p.unknown(ctx, list)
 	if err != nil {
@@ -81,7 +80,7 @@ func (p *pass) offer(ctx context.Context, list []sighting) error {
 		ended := false
 		for _, s := range part {
 			told, err := p.complete(ctx, s)
-			if ended = f.end(err); ended {
+			if ended = f.addResult(err); ended {
 				break
 			}
 			if told && err == nil {
@@ -98,7 +97,7 @@ func (p *pass) offer(ctx context.Context, list []sighting) error {
 	return f.first
 }
 
-// record gives what was found to the journal, and counts what is new.
+// record writes findings to the journal, and counts the new ones.
 func (p *pass) record(ctx context.Context, found []rules.Finding) error {
 	if len(found) == 0 {
 		return nil
@@ -112,14 +111,14 @@ func (p *pass) record(ctx context.Context, found []rules.Finding) error {
 			continue
 		}
 		p.options.Count(found[i].Type)
-		p.note(func(st *State) { st.Found++ })
+		p.updateState(func(st *State) { st.Found++ })
 		p.log.Debug("found what no webhook told", "type", found[i].Type, "event", found[i].ID, "lane", found[i].Lane, "age", p.now.Sub(found[i].CreatedAt).Round(time.Second))
 	}
 	return nil
 }
 
-// unknown returns what the journal does not know. What it says is looked at once more when it is
-// recorded; until then it saves calls.
+// unknown returns the sightings that the journal does not know. Recording checks that again; this
+// check saves calls.
 func (p *pass) unknown(ctx context.Context, list []sighting) (missing []*sighting, err error) {
 	type ask struct {
 		types []string

@@ -12,27 +12,27 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A history is what has happened to a card since it was last looked at, put together from how it
-// was, how it is, and what was told of it meanwhile.
+// A history is what happened to a card since it was last read. It derives that from the stored
+// state, the current one, and the recorded events.
 type history struct {
-	*cardLook
+	*cardScan
 	card   *service.Card
-	was    *seenCard // nil where it was not seen before
-	before time.Time // when it was as it was: the time of what shows none, so that nothing is answered that is older than it seems
+	was    *seenCard // nil if no state is stored
+	before time.Time // when it still had the stored state. A change that shows no time gets this one, so that no rule takes it for newer than it is
 
-	known []rules.Event // what was told of the card since then
+	known []rules.Event // the recorded events of the card since then
 }
 
-// A move is one step of a card's way.
+// A move is one move of a card between stages.
 type move struct {
 	from, to string
 	at       time.Time
-	until    time.Time // when it happened at the latest
-	told     string    // the id of the event that told of it; empty is that nobody did
-	version  int       // of the card afterwards; 0 is not known
+	until    time.Time // the latest time at which it happened
+	told     string    // the id of the recorded event; empty if it was not delivered
+	version  int       // of the card after the move; 0 if unknown
 }
 
-// sightings returns what has happened to the card that is needed.
+// sightings returns the card's changes that rules need.
 func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 	if err := h.recall(ctx); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	moves := h.way(begin, h.moves())
+	moves := h.fillMoves(begin, h.moves())
 	if h.was == nil {
 		list = append(list, sighting{typ: vocabulary.CardCreated, objects: h.objects(begin), at: h.created(), since: h.created().Add(-early)})
 	}
@@ -54,7 +54,7 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 	return slices.DeleteFunc(list, func(s sighting) bool { return !slices.Contains(h.types, s.typ) }), nil
 }
 
-// recall reads what was told of the card.
+// recall reads the recorded events of the card.
 func (h *history) recall(ctx context.Context) error {
 	profile := h.client.Profile()
 	s := sighting{typ: vocabulary.CardMoved, objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
@@ -72,7 +72,7 @@ func (h *history) recall(ctx context.Context) error {
 	return nil
 }
 
-// start is from when on something may have happened that is not known.
+// start is the time from which on changes may be unknown.
 func (h *history) start() time.Time {
 	if h.was != nil {
 		return h.was.when()
@@ -80,8 +80,8 @@ func (h *history) start() time.Time {
 	return h.created().Add(-slack)
 }
 
-// after reports whether an event tells of something that happened after the card was last looked
-// at. Its version says so, where there is one: much can happen in one moment.
+// after reports whether an event describes a change after the card was last read. It compares
+// versions if there are any: much can happen in one moment.
 func (h *history) after(e rules.Event) bool {
 	if h.was == nil {
 		return true
@@ -93,7 +93,7 @@ func (h *history) after(e rules.Event) bool {
 	return e.CreatedAt.After(h.was.when())
 }
 
-// version is that of the card that an event carries; 0 where it carries none.
+// version is the card version in an event's payload, or 0.
 func (h *history) version(e rules.Event) int {
 	raw, ok := h.client.Profile().EventObject(service.KindCard, e.Type, e.Data)
 	if !ok {
@@ -103,16 +103,16 @@ func (h *history) version(e rules.Event) int {
 	return n
 }
 
-// created is when the card was created, as far as it tells.
+// created is when the card was created, if it shows that.
 func (h *history) created() time.Time { return given(h.card.CreatedAt, h.before) }
 
-// end is when the card came to where it is, as far as it tells, and until when that is at the
-// latest.
+// end is when the card entered its stage, if it shows that, and the latest time at which that
+// happened.
 func (h *history) end() (at, until time.Time) {
 	return given(h.card.UpdatedAt, h.before), given(h.card.UpdatedAt, h.now)
 }
 
-// given is a time, or another one where it is not known.
+// given returns t, or other if t is zero.
 func given(t, other time.Time) time.Time {
 	if t.IsZero() {
 		return other
@@ -120,9 +120,9 @@ func given(t, other time.Time) time.Time {
 	return t
 }
 
-// begin is where the card's way begins: where it was seen, or where it was created. A card that
-// nobody saw before and that has changed since it was created began in the first stage of its
-// board, unless somebody knows better.
+// begin is the card's first stage: the stored one, or the one it was created in. A card without
+// stored state that has changed since its creation began in the first stage of its board, unless
+// the journal knows better.
 func (h *history) begin(ctx context.Context, stages *boards) (string, error) {
 	if h.was != nil {
 		return h.was.Stage, nil
@@ -145,7 +145,7 @@ func (h *history) begin(ctx context.Context, stages *boards) (string, error) {
 	return h.earliest(stages, h.card.StageID), nil
 }
 
-// earliest is where a card was created that was in a stage when it was first heard of.
+// earliest is the stage in which a card was created that was in a given stage when first seen.
 func (h *history) earliest(stages *boards, stage string) string {
 	first := stages.first[h.card.BoardID]
 	version, _ := strconv.Atoi(h.card.Version)
@@ -156,7 +156,7 @@ func (h *history) earliest(stages *boards, stage string) string {
 	return first
 }
 
-// moves returns the moves that were told, in the order in which they happened.
+// moves returns the recorded moves, in order of time.
 func (h *history) moves() (list []move) {
 	profile := h.client.Profile()
 	for _, e := range h.known {
@@ -174,8 +174,8 @@ func (h *history) moves() (list []move) {
 	return list
 }
 
-// way completes the moves that were told with those that must have happened between them.
-func (h *history) way(begin string, told []move) (all []move) {
+// fillMoves adds to the recorded moves those that must have happened between them.
+func (h *history) fillMoves(begin string, told []move) (all []move) {
 	here := begin
 	at, until := h.end()
 	for _, m := range told {
@@ -197,7 +197,7 @@ func (h *history) way(begin string, told []move) (all []move) {
 	return all
 }
 
-// movings returns the moves that nobody told of.
+// movings returns the moves that were not delivered.
 func (h *history) movings(moves []move) (list []sighting) {
 	var told []string
 	for _, m := range moves {
@@ -213,7 +213,7 @@ func (h *history) movings(moves []move) (list []sighting) {
 				until = until.Add(slack)
 			}
 			list = append(list, sighting{
-				typ: vocabulary.CardMoved, objects: h.objects(m.to), from: m.from, to: m.to, at: m.at, mark: h.mark(i, m.from), since: since, until: until, except: told,
+				typ: vocabulary.CardMoved, objects: h.objects(m.to), from: m.from, to: m.to, at: m.at, mark: h.moveKey(i, m.from), since: since, until: until, except: told,
 			})
 		}
 		since = m.at
@@ -221,7 +221,7 @@ func (h *history) movings(moves []move) (list []sighting) {
 	return list
 }
 
-// completions returns that the card came to a winning stage, as often as nobody told of it.
+// completions returns the card's entries into winning stages that were not delivered.
 func (h *history) completions(begin string, moves []move, stages *boards) (list []sighting) {
 	var used []string
 	complete := func(i int, since, at, until time.Time) {
@@ -232,7 +232,7 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 			}
 		}
 		list = append(list, sighting{
-			typ: vocabulary.CardCompleted, objects: h.objects(h.card.StageID), at: at, mark: h.mark(i, ""), since: since, until: until, except: slices.Clone(used),
+			typ: vocabulary.CardCompleted, objects: h.objects(h.card.StageID), at: at, mark: h.moveKey(i, ""), since: since, until: until, except: slices.Clone(used),
 		})
 	}
 	won := func(stage string) bool { return stages.winning[stage] }
@@ -247,7 +247,7 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 		}
 		since = m.at
 	}
-	// A service whose boards do not say which stages are winning may still say it of the card.
+	// Some services do not mark winning stages but show the status on the card.
 	if status := h.card.Status; !entered && !won(h.card.StageID) && (status == "completed" || status == "won") && (h.was == nil || h.was.Status != status) {
 		at, until := h.end()
 		complete(len(moves), h.start(), at, until.Add(slack))
@@ -255,9 +255,9 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 	return list
 }
 
-// mark tells one move from others of the same card to the same stage: by how the card was, and
-// where on its way it is.
-func (h *history) mark(i int, from string) string {
+// moveKey tells one move from others of the same card to the same stage: by the card's version and
+// the position of the move.
+func (h *history) moveKey(i int, from string) string {
 	was := "new"
 	if h.was != nil {
 		was = cmp.Or(h.was.Version, strconv.FormatInt(h.was.when().UnixMilli(), 10))
@@ -265,7 +265,7 @@ func (h *history) mark(i int, from string) string {
 	return was + "." + strconv.Itoa(i+1) + from
 }
 
-// objects are the card as it was in a stage.
+// objects are the event objects of the card, as if it were in this stage.
 func (h *history) objects(stage string) service.Objects {
 	return service.Objects{service.KindCard: h.client.Profile().CardInStage(h.card.Raw, stage)}
 }

@@ -13,13 +13,13 @@ import (
 
 const (
 	pageSize = 100
-	overlap  = 10     // conversations of a page that are asked for again with the next one: by them it shows whether the list has moved
-	restarts = 5      // of a list that moves faster than it is read
-	maxPages = 20_000 // of one walk
+	overlap  = 10     // items of a page that are read again with the next one, to detect that the list has shifted
+	restarts = 5      // of a list that shifts faster than it is read
+	maxPages = 20_000 // per walk
 	disorder = time.Minute
 )
 
-// messages looks for messages of conversations that have changed.
+// messages finds messages in conversations that have changed.
 func (p *pass) messages(ctx context.Context, sp span) error {
 	if sp.first {
 		return nil
@@ -32,7 +32,7 @@ func (p *pass) messages(ctx context.Context, sp span) error {
 	if w.archived {
 		return w.broken.first
 	}
-	// The list may leave out what is archived, and customers write there too.
+	// The list may leave out archived conversations; customers write there too.
 	archived := true
 	if err := w.all(ctx, service.ConversationQuery{Archived: &archived}); err != nil {
 		return err
@@ -40,20 +40,20 @@ func (p *pass) messages(ctx context.Context, sp span) error {
 	return w.broken.first
 }
 
-// A walk goes through a list of conversations that moves while it is read.
+// A walk pages through a list of conversations that shifts while it is read.
 type walk struct {
 	*pass
 	span
 	given    map[string]bool
 	broken   failures  // conversations that could not be read
-	archived bool      // some of them are
-	ordered  bool      // so far those that changed last came first
-	whole    bool      // the list was read to its end
-	last     time.Time // when the last one changed
+	archived bool      // it lists archived ones
+	ordered  bool      // so far, sorted by last change
+	whole    bool      // it was read to its end
+	last     time.Time // when the last conversation of the page before changed
 }
 
-// all goes through the whole list, or as far as there can be anything new. Then it is read from its
-// beginning once more: there is what has moved to the front meanwhile.
+// all reads the whole list, or as far as anything can be new. Then it reads the start once more,
+// for the conversations that moved to the front meanwhile.
 func (w *walk) all(ctx context.Context, q service.ConversationQuery) error {
 	w.last = time.Time{}
 	if err := w.pages(ctx, q, false); err != nil {
@@ -62,7 +62,7 @@ func (w *walk) all(ctx context.Context, q service.ConversationQuery) error {
 	return w.pages(ctx, q, true)
 }
 
-// pages reads pages; again is until one shows nothing new.
+// pages reads page after page; with again it stops at the first that has nothing new.
 func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again bool) error {
 	q.Limit, q.Offset = pageSize, 0
 	first, size, overlapped := "", 0, false // of the page before
@@ -72,7 +72,7 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 			return err
 		}
 		items := page.Items
-		// The page begins with what the one before ended with, unless the list has moved up.
+		// The page starts with the last items of the one before, unless the list has shifted.
 		if overlapped && len(items) > 0 && !w.given[items[0].ID] && moved < restarts {
 			q.Offset, overlapped, first = 0, false, ""
 			w.last = time.Time{}
@@ -87,7 +87,7 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 			return nil
 		case len(items) == 0, fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
 			w.whole = true
-			return nil // nothing; only what was asked for again; or a service that pays no heed to the offset
+			return nil // the end; or only overlap; or a service that ignores the offset
 		}
 		first, size, overlapped = items[0].ID, len(items), len(items) > overlap
 		q.Offset += len(items)
@@ -98,9 +98,9 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 	return errors.New("the list of conversations does not end")
 }
 
-// page looks at the conversations of a page that were not looked at before, and returns how many
-// these are, and whether those after it are old too where what changed last comes first. Those that
-// are pinned come before all others, so they tell nothing of that.
+// page checks the conversations of a page that were not checked before. It returns their number,
+// and whether all later ones are old, given a list sorted by last change. Pinned conversations come
+// first whatever their age, so they do not count for that.
 func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh int, old bool, err error) {
 	changes := false
 	for i := range items {
@@ -118,21 +118,21 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		}
 		w.given[c.ID] = true
 		fresh++
-		w.note(func(st *State) { st.Looked++ })
+		w.updateState(func(st *State) { st.Looked++ })
 		if stale {
 			continue
 		}
-		if err := w.glance(ctx); err != nil {
+		if err := w.scanCardsBetween(ctx); err != nil {
 			return fresh, false, err
 		}
-		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.end(err) {
+		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.addResult(err) {
 			return fresh, false, err
 		}
 	}
 	return fresh, old && !changes, nil
 }
 
-// activity is when something last happened in a conversation, as far as it tells.
+// activity is when a conversation last changed, if it shows that.
 func activity(c *service.Conversation) time.Time {
 	if c.LastMessage != nil && c.LastMessage.CreatedAt.After(c.UpdatedAt) {
 		return c.LastMessage.CreatedAt
@@ -140,7 +140,7 @@ func activity(c *service.Conversation) time.Time {
 	return c.UpdatedAt
 }
 
-// messagesOf looks for messages of one conversation, from the newest back.
+// messagesOf finds messages of one conversation, newest first.
 func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation) error {
 	if private, err := p.private(ctx, c.ChannelID); err != nil || private {
 		return err
@@ -151,7 +151,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 			return err
 		}
 		if m.CreatedAt.IsZero() {
-			p.say("message times", phrases.New(phrases.BackfillMessageTimes))
+			p.logOnce("message times", phrases.New(phrases.BackfillMessageTimes))
 			return nil
 		}
 		if m.CreatedAt.Before(sp.since.Add(-disorder)) {
@@ -159,7 +159,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 		}
 		typ := map[string]string{service.Inbound: vocabulary.MessageReceived, service.Outbound: vocabulary.MessageSent}[m.Direction]
 		if typ == "" {
-			p.say("message sides", phrases.New(phrases.BackfillMessageSides))
+			p.logOnce("message sides", phrases.New(phrases.BackfillMessageSides))
 			continue
 		}
 		if m.CreatedAt.Before(sp.since) || !slices.Contains(sp.types, typ) || !p.ripe(typ, m.CreatedAt) {

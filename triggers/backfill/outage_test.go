@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/triggers/backfill"
 )
 
-// rulesOfAll hear of everything that can be found. The first two answer, and what is older than
-// half an hour is late.
+// rulesOfAll use everything that can be found. The first two answer, and what is older than half an
+// hour is late.
 const rulesOfAll = `
 rules:
   - { id: on-received, when: message.received, do: [{ send_message: "heard {{ message.id }}" }] }
@@ -24,7 +24,7 @@ rules:
   - { id: on-completed, when: kanban.card.completed, do: [{ log: completed }] }
 `
 
-// story is what people do at a desk, at random, with what must be heard of it.
+// story is random activity on a desk, with the expected events.
 type story struct {
 	*desk
 	random *rand.Rand
@@ -37,13 +37,12 @@ type story struct {
 type deal struct {
 	id    string
 	stage int
-	blind bool // it was moved while nobody could look
+	blind bool // it was moved while the engine was down
 }
 
 var salesStages = []string{"Lead", "Proposal", "Follow-up", "Won"}
 
-// go on lets people do something for a while. A card is moved at most once between two looks of the
-// backfill.
+// goOn generates activity for a while. A card is moved at most once between two passes.
 func (s *story) goOn(length time.Duration) {
 	for end := s.clock().Add(length); s.clock().Before(end); s.pass(time.Duration(1+s.random.IntN(9)) * time.Minute) {
 		n := s.random.IntN(12)
@@ -67,8 +66,8 @@ func (s *story) goOn(length time.Duration) {
 	}
 }
 
-// moveOne creates a card or moves one on, but not twice while nobody can look: the service does not
-// show where a card has been.
+// moveOne creates a card or moves one on, but not twice while the engine is down: the service does
+// not show where a card has been.
 func (s *story) moveOne() {
 	if len(s.cards) < 20 && s.random.IntN(3) == 0 {
 		c := must(s.CreateCard(sandbox.NewCard{Board: "Sales", Title: fmt.Sprint("Deal ", s.done)}))
@@ -87,7 +86,7 @@ func (s *story) moveOne() {
 		if d.stage == len(salesStages)-1 {
 			s.want["kanban.card.completed "+d.id] = true
 		}
-		s.pass(8 * time.Minute) // it is looked at before it is moved again
+		s.pass(8 * time.Minute) // a pass reads it before it is moved again
 		return
 	}
 }
@@ -112,14 +111,14 @@ func TestOutage(t *testing.T) {
 				d.pass(10 * time.Minute)
 				s.goOn(3 * time.Hour)
 				d.ClearFaults()
-				d.pass(8 * time.Hour) // until the last repeat of a delivery has come
+				d.pass(8 * time.Hour) // until the last retry of a delivery
 				s.check()
 			})
 		}
 	}
 }
 
-// check compares what was heard with what happened.
+// check compares the recorded events with the activity.
 func (s *story) check() {
 	s.t.Helper()
 	told := s.identities()
@@ -160,8 +159,7 @@ func (s *story) check() {
 	s.answered()
 }
 
-// answered checks that each message of a customer was answered at most once, and none that was
-// late.
+// answered checks that each message was answered at most once, and no late one.
 func (s *story) answered() {
 	s.t.Helper()
 	written := map[string]time.Time{}

@@ -27,7 +27,7 @@ rules:
     do: [{ wait: 5m }, { log: escalated }]
 `
 
-// said returns what the engine has written to customers.
+// said returns the engine's messages to customers.
 func (d *desk) said() (texts []string) {
 	for _, e := range d.Effects() {
 		if e.Kind == "message" {
@@ -53,8 +53,8 @@ func (d *desk) states(rule string) (states []journal.State) {
 	return states
 }
 
-// A wait whose time ended while the engine was away goes on after the first look, with what came in
-// time; what has just happened is looked for too.
+// A wait that expired while the engine was down resumes after the first backfill pass, with what
+// came in time; the pass covers the latest events too.
 func TestOverdueWaits(t *testing.T) {
 	const question = "1 sales, 2 support"
 	for name, tt := range map[string]struct {
@@ -75,7 +75,7 @@ func TestOverdueWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, overdue, func(o *deskOptions) { o.recovery = 5 * time.Minute })
-			d.pass(10 * time.Minute) // nothing of the past is told at the very first start
+			d.pass(10 * time.Minute) // the first start reports nothing of the past
 			d.customer(1, "hello")
 			d.pass(time.Second)
 			d.wantSaid(question)
@@ -92,7 +92,7 @@ func TestOverdueWaits(t *testing.T) {
 				tt.fault(d)
 			}
 			d.start()
-			must(d.engine.Tick(t.Context(), d.clock())) // before anything is looked for
+			must(d.engine.Tick(t.Context(), d.clock())) // before the first pass
 			d.pass(tt.within)
 			d.wantSaid(question, tt.want)
 			want := journal.Cancelled
@@ -106,8 +106,7 @@ func TestOverdueWaits(t *testing.T) {
 	}
 }
 
-// An engine that starts while another is at work does not hold what that one is about to do, and
-// holds what it holds.
+// An engine that starts while another is running does not hold that one's waits, and holds its own.
 func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	address := postgrestest.Shared(t).Database(t)
 	d := newDesk(t, overdue, func(o *deskOptions) {
@@ -126,8 +125,8 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 			d.settle()
 		}
 	}
-	// begin asks a question, and lets an engine be there for a while without looking at anything, as
-	// if it had too much to do.
+	// begin asks a question, and lets an engine be up for a while without working, as if it were
+	// overloaded.
 	said := []string{}
 	begin := func(n int, there time.Duration) *engine.Engine {
 		t.Helper()
@@ -147,7 +146,7 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// restAWhile lets time pass in which engines are there.
+	// restAWhile lets time pass with engines up.
 	restAWhile := func(length time.Duration, list ...*engine.Engine) {
 		t.Helper()
 		for end := d.clock().Add(length); d.clock().Before(end); {
@@ -162,13 +161,12 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	one := begin(1, 6*time.Minute)
 	d.start()
 	two := d.engine
-	tick(two) // an engine was there when the time was over, and all that was told is recorded
+	tick(two) // an engine was up when the wait expired, and all deliveries are recorded
 	said = append(said, "heard nothing")
 	d.wantSaid(said...)
 	recovered(one, d.clock())
 
-	// Both are gone, and come back one after the other: neither goes on before what was missed has
-	// been looked for.
+	// Both are down, and restart one after the other: neither resumes before the backfill has passed.
 	begin(2, time.Minute)
 	d.move(d.clock().Add(time.Hour))
 	d.start()
@@ -190,7 +188,7 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	d.wantSaid(said...)
 	recovered(two, d.clock())
 
-	// The one that held it is gone, and the other looks for itself.
+	// The holder is down, and the other makes its own pass.
 	begin(3, time.Minute)
 	d.move(d.clock().Add(time.Hour))
 	d.start()

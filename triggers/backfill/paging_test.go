@@ -15,15 +15,15 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A list is the service's list of conversations, which moves while it is read.
+// A list is the service's list of conversations, which shifts while it is read.
 type list struct {
 	items   []map[string]any
 	most    int                      // on a page
-	after   func(l *list, pages int) // a page has been read
-	deaf    bool                     // to the offset
-	sorted  bool                     // by name, not by what changed last
+	after   func(l *list, pages int) // called after a page was read
+	deaf    bool                     // ignores the offset
+	sorted  bool                     // by name, not by last change
 	changed []int                    // conversations with a message, by their places; nil is some of each part
-	timer   bool                     // the pass is made by the timer
+	timer   bool                     // a periodic pass
 	pages   int
 }
 
@@ -62,8 +62,7 @@ func (l *list) read(d *desk) {
 	l.items, l.pages = items, 0
 }
 
-// A list of 250 conversations moves while it is read: every message is found, and the walk comes to
-// an end.
+// A list of 250 conversations shifts while it is read: every message is found, and the walk ends.
 func TestPagingWhileItMoves(t *testing.T) {
 	for name, l := range map[string]*list{
 		"it stays as it is": {most: 100},
@@ -120,7 +119,7 @@ func TestPagingWhileItMoves(t *testing.T) {
 			}
 			d.move(d.clock().Add(8 * time.Minute))
 			l.read(d)
-			if !l.timer { // which takes an order for granted where there is one
+			if !l.timer { // which relies on the order if there is one
 				d.source.Wake("test")
 			}
 			d.source.Tick(t.Context())
@@ -134,7 +133,7 @@ func TestPagingWhileItMoves(t *testing.T) {
 	}
 }
 
-// A service that pays no heed to the offset is not asked for ever.
+// A service that ignores the offset does not cause an endless walk.
 func TestOffsetIgnored(t *testing.T) {
 	l := &list{most: 100, deaf: true}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
@@ -150,7 +149,7 @@ func TestOffsetIgnored(t *testing.T) {
 	}
 }
 
-// A desk with many conversations of which few have changed is not read to the end every time.
+// A pass over many conversations with few changes does not read the whole list every time.
 func TestOldConversationsAreNotRead(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
@@ -160,7 +159,7 @@ func TestOldConversationsAreNotRead(t *testing.T) {
 	d.move(d.clock().Add(24 * time.Hour))
 	d.pass(time.Minute)
 	for n, look := range []struct{ changed, most int }{
-		{0, 20}, // nobody knows in which order they come until all are read
+		{0, 20}, // the order is unknown until all are read
 		{0, 2},
 		{140, 5}, // more than a page
 	} {
@@ -180,8 +179,8 @@ func TestOldConversationsAreNotRead(t *testing.T) {
 	}
 }
 
-// A list in the order in which conversations were opened looks like one in which those that changed
-// last come first, as long as nothing happens in the older ones.
+// A list sorted by creation looks like one sorted by last change, as long as nothing happens in the
+// older ones.
 func TestOrderByChance(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
@@ -224,8 +223,8 @@ rules:
   - { id: on-received, when: message.received, do: [{ log: heard }] }
 `
 
-// A list that leaves out what is archived: what customers write there is found too, also by the
-// timer.
+// If the list leaves out archived conversations, their messages are found too, also by a periodic
+// pass.
 func TestArchivedConversations(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
@@ -243,7 +242,7 @@ func TestArchivedConversations(t *testing.T) {
 	}
 }
 
-// Conversations that are pinned come first, however long ago something happened in them.
+// Pinned conversations come first, whatever their age.
 func TestPinnedConversations(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })

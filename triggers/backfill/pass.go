@@ -14,49 +14,49 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// The parts of a pass. Each goes on from where it came to by itself.
+// The parts of a pass. Each has its own position.
 const (
 	partAttendances = "attendances"
 	partMessages    = "messages"
 	partCards       = "cards"
 )
 
-// unneeded is how long a part that no rule needs remembers how far it came: rules may be gone for a
-// moment, but one that comes later is not about the past.
+// unneeded is how long a part that no rule needs keeps its position: rules may be missing for a
+// moment, but a rule added later does not apply to the past.
 const unneeded = time.Hour
 
-// A pass looks once for what was not told.
+// A pass searches the service once for events that were not delivered.
 type pass struct {
 	*Source
 	now    time.Time
-	told   time.Time // no webhook that tells of something until then is on its way
+	told   time.Time // webhooks for anything up to then are no longer in flight
 	needed []string
-	full   bool     // it takes nothing for granted
-	parts  []string // nil is all
-	fast   bool     // no webhook tells of cards, so they are looked at in between
+	full   bool     // it relies on nothing that earlier passes read
+	parts  []string // to run; nil is all
+	fast   bool     // webhooks do not deliver card events, so the pass scans cards in between
 	reason string
 
-	looked map[string]*service.Conversation // by their ids; nil is one that cannot be read
-	people map[string]map[string]any        // contacts, by their ids
+	looked map[string]*service.Conversation // by id; nil if it cannot be read
+	people map[string]map[string]any        // contacts by id
 }
 
-// A span is the time that a part of a pass is about.
+// A span is the time that a part of a pass covers.
 type span struct {
 	since time.Time
-	last  time.Time // when it was last looked at, about: what shows no time of its own has happened after that
-	first bool      // there was none before: nothing of the past is told
-	begun bool      // there was, but nobody has seen everything yet
-	long  bool      // nobody has looked for so long that what was seen then tells nothing
+	last  time.Time // about when the last scan ran: a change that shows no time happened after it
+	first bool      // the first scan: events of the past are not reported
+	begun bool      // there was a scan before, but none was complete
+	long  bool      // the last scan is too old to compare with
 	types []string
 }
 
-// make makes the pass and reports whether all of it could be looked at.
-func (p *pass) make(ctx context.Context) (ok bool) {
+// run runs the pass and reports whether every part was complete.
+func (p *pass) run(ctx context.Context) (ok bool) {
 	p.looked, p.people = map[string]*service.Conversation{}, map[string]map[string]any{}
 	if p.parts == nil {
-		p.channels = nil // a number may have become private
+		p.channels = nil // a channel may have become private
 	}
-	p.note(func(st *State) {
+	p.updateState(func(st *State) {
 		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem, Why: st.Why}
 	})
 	ok = true
@@ -72,11 +72,11 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 		if p.parts != nil && !slices.Contains(p.parts, part.name) || ctx.Err() != nil {
 			continue
 		}
-		p.note(func(st *State) { st.Part = part.name })
-		p.fast = p.fast && part.name != partCards // two looks at cards, one inside of the other, would each tell of a move
-		if err := p.part(ctx, part.name, needs(p.needed, part.types...), part.look); err != nil {
+		p.updateState(func(st *State) { st.Part = part.name })
+		p.fast = p.fast && part.name != partCards // a card scan nested in another would report each move twice
+		if err := p.runPart(ctx, part.name, needs(p.needed, part.types...), part.look); err != nil {
 			ok = false
-			if p.trouble(ctx, part.name, err) {
+			if p.logFailure(ctx, part.name, err) {
 				break
 			}
 		}
@@ -88,10 +88,10 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// glance looks at cards in the middle of a pass, where no webhook tells of them and it is time: a
-// pass can take long, and moves that follow each other look like one to whoever looks seldom. It
-// returns an error where nothing else can be looked at either.
-func (p *pass) glance(ctx context.Context) error {
+// scanCardsBetween scans cards during a pass, if webhooks do not deliver card events and a scan is
+// due: a pass can take long, and a rare scan sees several moves as one. It returns an error if the
+// pass must stop.
+func (p *pass) scanCardsBetween(ctx context.Context) error {
 	now := p.options.Now().Round(0)
 	if !p.fast || now.Sub(p.Source.cards) < p.options.Cards {
 		return nil
@@ -99,16 +99,16 @@ func (p *pass) glance(ctx context.Context) error {
 	p.Source.cards = now
 	q := &pass{Source: p.Source, now: now, told: latest(p.told, now.Add(-p.options.Fresh)), needed: p.needed, parts: []string{partCards}, reason: p.reason, looked: p.looked, people: p.people}
 	part := p.State().Part
-	p.note(func(st *State) { st.Part = partCards })
-	defer p.note(func(st *State) { st.Part = part })
-	err := q.part(ctx, partCards, needs(q.needed, cardTypes...), q.cards)
-	if err != nil && q.trouble(ctx, partCards, err) {
+	p.updateState(func(st *State) { st.Part = partCards })
+	defer p.updateState(func(st *State) { st.Part = part })
+	err := q.runPart(ctx, partCards, needs(q.needed, cardTypes...), q.cards)
+	if err != nil && q.logFailure(ctx, partCards, err) {
 		return err
 	}
 	return nil
 }
 
-// end writes down that the pass is over.
+// end records the end of the pass.
 func (p *pass) end(ctx context.Context, ok bool) {
 	whole := p.parts == nil
 	p.Source.cards = latest(p.Source.cards, p.now)
@@ -125,7 +125,7 @@ func (p *pass) end(ctx context.Context, ok bool) {
 		}
 	}
 	var st State
-	p.note(func(now *State) {
+	p.updateState(func(now *State) {
 		now.Looking, now.Part, now.Ended = false, "", p.options.Now().Round(0)
 		st = *now
 	})
@@ -137,14 +137,14 @@ func (p *pass) end(ctx context.Context, ok bool) {
 	}
 }
 
-// A position is how far a part has come: everything up to a time is known. It began at another:
-// what is older is nobody's affair.
+// A position is how far a part has come: everything between two times is recorded. What happened
+// before began is out of scope.
 type position struct {
 	to, begun time.Time
-	partly    bool // since it began no look has come to its end
+	partly    bool // no scan has completed since it began
 }
 
-// partly is how it is written down.
+// partly is the stored form of position.partly.
 const partly = "partly"
 
 func (p *pass) position(ctx context.Context, part string) (at position, err error) {
@@ -177,14 +177,14 @@ func (p *pass) setPosition(ctx context.Context, part string, at position) error 
 	return nil
 }
 
-// part looks for events of these types from where the last pass came to.
-func (p *pass) part(ctx context.Context, name string, types []string, look func(context.Context, span) error) error {
+// runPart searches for events of these types from the end of the last pass on.
+func (p *pass) runPart(ctx context.Context, name string, types []string, look func(context.Context, span) error) error {
 	at, err := p.position(ctx, name)
 	if err != nil {
 		return err
 	}
 	if len(types) == 0 {
-		p.over(name)
+		p.clearProblem(name)
 		if !at.to.IsZero() && p.now.Sub(at.to) > unneeded {
 			return p.setPosition(ctx, name, position{})
 		}
@@ -193,7 +193,7 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 	sp := span{types: types, begun: at.partly}
 	if at.to.IsZero() {
 		at, sp.first = position{to: p.now, begun: p.now, partly: true}, true
-		// It is written down at once: what happens while we are stopped is then known to be missed.
+		// Stored at once, so that events during a downtime count as missed.
 		if err := p.setPosition(ctx, name, at); err != nil {
 			return err
 		}
@@ -206,34 +206,33 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 	if err := look(ctx, sp); err != nil {
 		return err
 	}
-	p.over(name)
-	p.over("key")
+	p.clearProblem(name)
+	p.clearProblem("key")
 	at.to, at.partly = latest(at.to, p.told), false
 	return p.setPosition(ctx, name, at)
 }
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// ripe reports whether no webhook that tells of something can be on its way any more.
+// ripe reports whether the webhook of an event can no longer be in flight.
 func (p *pass) ripe(eventType string, at time.Time) bool {
 	return p.options.Undelivered(eventType) || !at.After(p.told)
 }
 
-// trouble says what kept a part from being looked at, and reports whether nothing else can be
-// either.
-func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
+// logFailure logs why a part failed, and reports whether the other parts would fail too.
+func (p *pass) logFailure(ctx context.Context, part string, err error) (all bool) {
 	e, _ := errors.AsType[*service.Error](err)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, errLost):
 		return true
 	case e != nil && e.Status == http.StatusUnauthorized && !e.Local:
-		p.say("key", phrases.New(phrases.BackfillKey), "error", err)
+		p.logOnce("key", phrases.New(phrases.BackfillKey), "error", err)
 		return true
 	case e != nil && e.Status == http.StatusForbidden && !e.Local:
-		p.say(part, phrases.New(phrases.BackfillScope, e.Scope, part))
+		p.logOnce(part, phrases.New(phrases.BackfillScope, e.Scope, part))
 		return false
 	}
-	p.over("key")
-	p.say(part, phrases.New(phrases.BackfillPart, part), "error", err)
+	p.clearProblem("key")
+	p.logOnce(part, phrases.New(phrases.BackfillPart, part), "error", err)
 	return false
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	atLeast = 10 * time.Second // between two passes over everything, whoever asks for one
-	retry   = 30 * time.Second // until something that failed is tried again; longer each time
+	atLeast = 10 * time.Second // minimum time between two full passes, even if requested
+	retry   = 30 * time.Second // delay before a failed pass is retried; doubles each time
 )
 
-// Run finds what was not told until ctx ends.
+// Run searches for undelivered events until ctx ends.
 func (s *Source) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		next := s.Tick(ctx)
@@ -22,7 +22,7 @@ func (s *Source) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-s.woken:
-			// Others may have something to say too.
+			// Yields to the other sources.
 			_ = sleep(ctx, 100*time.Millisecond)
 		case <-timer.C:
 		}
@@ -31,8 +31,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// Tick does what is due, and returns when there will be something again. What goes wrong is said
-// and tried again.
+// Tick does what is due, and returns when to call it next. It logs errors and retries.
 func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	now := s.options.Now().Round(0)
 	if s.began && now.Sub(s.ticked) > 2*s.options.Every {
@@ -47,12 +46,12 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	reason, wanted, silent := s.reason, s.wanted, s.silent
 	s.mu.Unlock()
 
-	s.learn(ctx)
+	s.readLastPass(ctx)
 	whole := s.due(now, reason != "")
 	if !whole && (!fast || now.Sub(s.cards) < s.options.Cards) {
 		return s.next(now, fast)
 	}
-	if !s.take(ctx, now) {
+	if !s.acquireLease(ctx, now) {
 		return now.Add(min(s.options.Cards, retry))
 	}
 	p := &pass{Source: s, now: now, told: latest(now.Add(-s.options.Fresh), silent), needed: needed, full: reason != "", reason: reason, fast: fast}
@@ -62,8 +61,8 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	if !whole {
 		p.reason, p.parts, p.fast = "cards", []string{partCards}, false
 	}
-	ok := p.make(ctx)
-	s.give(ctx)
+	ok := p.run(ctx)
+	s.releaseLease(ctx)
 	if whole {
 		s.mu.Lock()
 		if ok && s.wanted == wanted {
@@ -74,26 +73,26 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	return s.next(s.options.Now().Round(0), fast)
 }
 
-// due reports whether a pass over everything is due.
+// due reports whether a full pass is due.
 func (s *Source) due(now time.Time, asked bool) bool {
 	since := now.Sub(s.all)
 	switch {
 	case s.all.IsZero():
 		return true
 	case s.failed > 0:
-		return since >= s.pause()
+		return since >= s.backoff()
 	case asked:
 		return since >= atLeast
 	}
 	return since >= s.options.Every
 }
 
-// pause is how long nothing is tried after passes that failed.
-func (s *Source) pause() time.Duration {
+// backoff is the backoff after failed passes.
+func (s *Source) backoff() time.Duration {
 	return min(retry<<min(s.failed-1, 10), s.options.Every)
 }
 
-// next is when there will be something to do.
+// next is when Tick has something to do again.
 func (s *Source) next(now time.Time, fast bool) time.Time {
 	wait := s.options.Every
 	s.mu.Lock()
@@ -101,7 +100,7 @@ func (s *Source) next(now time.Time, fast bool) time.Time {
 	s.mu.Unlock()
 	switch {
 	case s.failed > 0:
-		wait = s.pause()
+		wait = s.backoff()
 	case asked:
 		wait = atLeast
 	}
@@ -117,10 +116,10 @@ func (s *Source) next(now time.Time, fast bool) time.Time {
 
 func (s *Source) name(part string) string { return "backfill/" + s.options.Workspace + "/" + part }
 
-// learn finds out when another engine made a pass over everything.
-func (s *Source) learn(ctx context.Context) {
+// readLastPass reads when another engine made the last full pass.
+func (s *Source) readLastPass(ctx context.Context) {
 	if s.all.IsZero() {
-		return // what this engine missed it looks for itself
+		return // this engine was down and makes its own pass
 	}
 	value, err := s.options.Journal.Cursor(ctx, s.name("pass"))
 	if at, wrong := time.Parse(time.RFC3339Nano, value); err == nil && wrong == nil && at.After(s.all) && s.failed == 0 {

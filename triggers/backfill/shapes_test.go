@@ -16,7 +16,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A form is how a service shows its objects, other than the sandbox does.
+// A form changes how a service shows its objects.
 type form func(path string, object map[string]any)
 
 func (f form) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -49,7 +49,7 @@ func (f form) objects(path string, v any) {
 	}
 }
 
-// shown has the service show its objects in another form.
+// shown applies a form to the service's answers.
 func shown(f form) func(*deskOptions) { return func(o *deskOptions) { o.transport = f } }
 
 // A service whose list shows no versions, and whose events are created a moment after the card has
@@ -94,7 +94,7 @@ func untimed(path string, o map[string]any) {
 	}
 }
 
-// Cards that show no times: each move is one, whether card events can be subscribed or not.
+// Cards without times: each move is one, whether card events can be subscribed to or not.
 func TestCardsWithoutTimes(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
@@ -117,8 +117,7 @@ func TestCardsWithoutTimes(t *testing.T) {
 	}
 }
 
-// Cards that show no times are not taken for new ones because the first look did not come to its
-// end.
+// Cards without times do not count as new because the first scan did not complete.
 func TestFirstLookAtCardsFails(t *testing.T) {
 	d := newDesk(t, cardRules, shown(untimed), subscribed(false))
 	for _, title := range []string{"Old", "Older"} {
@@ -134,8 +133,8 @@ func TestFirstLookAtCardsFails(t *testing.T) {
 	d.wantFired(1, 0, 0)
 }
 
-// What shows no time and was missed in an outage is as old as it may be, so it is not answered
-// late. A delivery that comes afterwards is known again.
+// A missed change without a time gets the earliest possible one, so it is not answered late. A
+// later delivery matches it.
 func TestOutageWithoutTimes(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -156,7 +155,7 @@ rules:
 	must(d.TeamClose(sandbox.TeamClose{Conversation: "Customer 1", Person: "Bruno"}))
 	d.pass(5 * time.Hour)
 	d.start()
-	d.pass(8 * time.Hour) // the last repeats of the deliveries are among them
+	d.pass(8 * time.Hour) // among them the last retries of the deliveries
 	for rule, late := range map[string]int{"on-created": 1, "on-moved": 2, "on-closed": 1} {
 		if v := d.verdicts(rule); v[journal.Late] != late {
 			t.Errorf("%s: %v\n%s", rule, v, d.trace())
@@ -169,7 +168,7 @@ rules:
 	}
 }
 
-// Attendances and messages that show no time cannot be found, and somebody is told what to do.
+// Attendances and messages without a time cannot be found, and the log says what to do.
 func TestTimesAreMissing(t *testing.T) {
 	for path, says := range map[string]string{"/v1/attendances": "set attendance.opened_at in the profile", "/messages": "set message.created_at in the profile"} {
 		d := newDesk(t, settledRules, shown(func(at string, o map[string]any) {
@@ -187,9 +186,8 @@ func TestTimesAreMissing(t *testing.T) {
 	}
 }
 
-// A card goes its way through a service that shows its times in one form or another. Deliveries
-// come late, before and after what they tell of was found: in the end each move, and each time that
-// the card was won, is told once.
+// A card moves through a service that shows its times in one form or another. Deliveries come late,
+// before and after their events were found: in the end each move, and each win, is recorded once.
 func TestWaysInOtherForms(t *testing.T) {
 	for name, change := range map[string]func(time.Time) time.Time{
 		"events are a moment later":   func(at time.Time) time.Time { return at.Add(-5 * time.Millisecond) },
@@ -217,7 +215,7 @@ func TestWaysInOtherForms(t *testing.T) {
 	}
 }
 
-// wander moves and edits a card by chance, with deliveries that fail for a while, and returns how
+// wander moves and edits a card at random, with deliveries that fail for a while, and returns how
 // often it was moved and won.
 func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	d.t.Helper()
@@ -246,13 +244,13 @@ func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	return moved, won
 }
 
-// loud is a way to a service whose answers write UUIDs in capitals, unlike its deliveries; it does
-// not mind how it is asked.
-type loud struct{}
+// upperCaseIDs is a transport to a service whose answers write UUIDs in upper case, unlike its
+// deliveries; it accepts either.
+type upperCaseIDs struct{}
 
 var uuids = regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)
 
-func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
+func (upperCaseIDs) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Path, r.URL.RawQuery = strings.ToLower(r.URL.Path), strings.ToLower(r.URL.RawQuery)
 	res, err := http.DefaultTransport.RoundTrip(r)
@@ -266,12 +264,12 @@ func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// A UUID is the same in capitals: what was told is not found again, in whatever letters, and what
-// the engine did is its own.
+// A UUID is the same in upper case: a delivered event is not found again, in either case, and the
+// engine's effects are its own.
 func TestLettersOfUUIDs(t *testing.T) {
 	d := newDesk(t, talkRules+`
   - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
-`, func(o *deskOptions) { o.transport = loud{} })
+`, func(o *deskOptions) { o.transport = upperCaseIDs{} })
 	d.pass(time.Minute)
 	d.customer(1, "hello")
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: "Customer 1", Person: "Bruno", Text: "hi"}))

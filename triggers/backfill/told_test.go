@@ -21,8 +21,8 @@ rules:
   - { id: on-closed, when: attendance.closed, do: [{ log: closed }] }
 `
 
-// At the first start of all nothing of the past is told, however recent; at the next start
-// everything is that happened since.
+// The very first start reports nothing of the past, however recent; the next start reports
+// everything since.
 func TestFirstStart(t *testing.T) {
 	d := newDesk(t, talkRules, func(o *deskOptions) { o.events = []string{} })
 	d.customer(1, "before")
@@ -48,8 +48,8 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// What is found is what a webhook would have told: the same facts, in the same lane, at the
-// object's own time.
+// A found event equals the delivered one: the same facts, in the same lane, at the object's own
+// time.
 func TestFoundAsTold(t *testing.T) {
 	told, lost := newDesk(t, talkRules), newDesk(t, talkRules)
 	for _, d := range []*desk{told, lost} {
@@ -87,8 +87,7 @@ func TestFoundAsTold(t *testing.T) {
 	}
 }
 
-// A delivery that comes after its event was found is a duplicate, and what was delivered is not
-// found.
+// A delivery after its event was found is a duplicate, and a delivered event is not found.
 func TestEitherOrder(t *testing.T) {
 	d := newDesk(t, talkRules)
 	d.pass(time.Minute)
@@ -131,7 +130,7 @@ func TestTwoEventsOfOneMessage(t *testing.T) {
 	}
 }
 
-// Only what rules need is looked for, and not what webhooks may still tell.
+// A pass searches only for what rules need, and not for what webhooks may still deliver.
 func TestOnlyWhatIsNeeded(t *testing.T) {
 	calls := &watched{}
 	d := newDesk(t, `rules: [{ id: it, when: attendance.opened, do: [{ log: opened }] }]`, calls.watch)
@@ -154,7 +153,7 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// A delivery that carries little is known again all the same, whoever comes first.
+// A delivery with little data is matched too, in either order.
 func TestDeliveriesThatCarryLittle(t *testing.T) {
 	for name, data := range map[string]func(message string) map[string]any{
 		"the message's id": func(id string) map[string]any { return map[string]any{"message_id": id} },
@@ -188,7 +187,7 @@ func TestDeliveriesThatCarryLittle(t *testing.T) {
 	}
 }
 
-// What happens on a private number is told by nobody.
+// Nothing reports what happens on a private number.
 func TestPrivateNumbers(t *testing.T) {
 	d := newDesk(t, talkRules)
 	if err := d.AddState([]byte(`{"channels":[{"name":"Secret","private":true}]}`)); err != nil {
@@ -202,7 +201,7 @@ func TestPrivateNumbers(t *testing.T) {
 	}
 }
 
-// A number that becomes private is not told of from then on.
+// A number that becomes private is not reported from then on.
 func TestNumberBecomesPrivate(t *testing.T) {
 	var private atomic.Bool
 	d := newDesk(t, talkRulesOnly, shown(func(path string, o map[string]any) {
@@ -222,7 +221,7 @@ func TestNumberBecomesPrivate(t *testing.T) {
 	}
 }
 
-// watched is a service whose calls are noted.
+// watched is a service that records its calls.
 type watched struct {
 	http.RoundTripper
 	requests chan string

@@ -24,7 +24,7 @@ rules:
   - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
 `
 
-// A scope that the key lacks is said once, and the rest is found. When it is given, what was missed
+// A missing scope is logged once, and the rest is found. After it is granted, what was missed
 // meanwhile is found too.
 func TestMissingScope(t *testing.T) {
 	var log bytes.Buffer
@@ -99,8 +99,8 @@ func (b *broken) set(path string) {
 	b.path = path
 }
 
-// One thing that cannot be read does not keep the others from being found, and when it can be read,
-// so is what happened to it.
+// One unreadable object does not keep the others from being found; when it becomes readable, its
+// events are found too.
 func TestOneThingIsBroken(t *testing.T) {
 	for name, path := range map[string]func(d *desk, w sandbox.Written) string{
 		"messages of a conversation": func(_ *desk, w sandbox.Written) string {
@@ -155,7 +155,7 @@ rules:
   - { id: on-closed, when: attendance.closed, do: [{ log: closed }] }
 `
 
-// A stopped service stops who calls it after so many calls.
+// A stopped service cancels its caller after so many calls.
 type stopped struct {
 	left atomic.Int64
 	stop context.CancelFunc
@@ -168,7 +168,7 @@ func (s *stopped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A pass over much that is stopped keeps what it has found, and the next one finds the rest.
+// An interrupted pass keeps what it has found, and the next one finds the rest.
 func TestStoppedInTheMiddle(t *testing.T) {
 	s := &stopped{}
 	ctx, stop := context.WithCancel(t.Context())
@@ -194,7 +194,7 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	}
 }
 
-// Every third call fails: a pass comes to its end all the same.
+// Every third call fails: a pass completes nevertheless.
 func TestFlakyService(t *testing.T) {
 	d := newDesk(t, bothRules)
 	d.pass(time.Minute)
@@ -209,7 +209,7 @@ func TestFlakyService(t *testing.T) {
 	}
 }
 
-// A pause that the service asks for is kept, and the pass goes on after it.
+// A pass waits out a pause that the service asks for, and continues.
 func TestTooManyRequests(t *testing.T) {
 	d := newDesk(t, bothRules, func(o *deskOptions) { o.sandbox.RateLimit = 20 })
 	d.pass(time.Minute)
@@ -223,7 +223,7 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// lease lets another engine be at it, as it would say itself.
+// lease makes another engine hold the lease.
 func (d *desk) lease(holder string, now time.Time) {
 	d.t.Helper()
 	if err := d.journal.SetCursor(d.t.Context(), "backfill/default/lease", fmt.Sprint(now.Add(2*time.Minute).UnixMicro(), " ", holder)); err != nil {
@@ -231,8 +231,8 @@ func (d *desk) lease(holder string, now time.Time) {
 	}
 }
 
-// An engine that has its journal for itself does not wait for the one before it, which was killed
-// in the middle of a pass.
+// An engine with a journal of its own does not wait for the lease of its predecessor, which was
+// killed during a pass.
 func TestKilledAndAlone(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		d := newDesk(t, bothRules, func(o *deskOptions) { o.tune = func(o *backfill.Options) { o.Alone = alone } })
@@ -245,7 +245,7 @@ func TestKilledAndAlone(t *testing.T) {
 	}
 }
 
-// Of two engines one looks. When it dies in the middle of a pass, the other goes on.
+// Of two engines one makes passes. When it dies during a pass, the other continues.
 func TestOneEngineAtATime(t *testing.T) {
 	d := newDesk(t, bothRules)
 	d.pass(time.Minute)
@@ -260,7 +260,7 @@ func TestOneEngineAtATime(t *testing.T) {
 	if !other.State().Ended.Equal(first) {
 		t.Error("both engines look")
 	}
-	// The first one dies in the middle of a pass.
+	// The first one dies during a pass.
 	d.fault("delivery", "lose", 0, 0, 0)
 	d.customer(1, "hello")
 	d.move(d.clock().Add(time.Minute))
@@ -279,8 +279,8 @@ func TestOneEngineAtATime(t *testing.T) {
 	}
 }
 
-// An engine that was stopped in the middle of a pass, and finds another at it when it goes on,
-// leaves it to that one.
+// An engine that was suspended during a pass, and finds another holding the lease when it resumes,
+// stops.
 func TestLeaseLost(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport = l })
@@ -305,7 +305,7 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A pass lets the work of rules go first, and keeps its own rate.
+// A pass yields to rule runs, and keeps its own rate.
 func TestLiveWorkGoesFirst(t *testing.T) {
 	behind, slept := time.Second, time.Duration(0)
 	calls := &watched{}
@@ -334,7 +334,8 @@ func TestLiveWorkGoesFirst(t *testing.T) {
 	}
 }
 
-// A message whose conversation has gone, and an attendance, keep nothing else from being found.
+// A message whose conversation is gone, and an attendance that is, keep nothing else from being
+// found.
 func TestGoneMeanwhile(t *testing.T) {
 	d := newDesk(t, bothRules)
 	d.pass(time.Minute)

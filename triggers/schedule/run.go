@@ -10,23 +10,22 @@ import (
 	"github.com/quandohq/quando/triggers"
 )
 
-// The clock is looked at no more seldom than this. A timer counts the time that the machine is
-// awake, and knows nothing of a clock that was set.
+// heartbeat is the longest sleep between two looks at the clock. A timer counts only the time that
+// the machine is awake, and does not notice when the clock is set.
 const heartbeat = 15 * time.Second
 
 // Run ticks until ctx ends.
 //
-// gocron is the ticker; when to tick is the schedules' own affair, because they are exact across
-// changes to summer time. So there is one job, which is set anew after each look for the time until
-// the next tick. It is one of a duration: a one-time job whose time passes while it is being added
-// never ends in gocron 2.21. Its task only rings: gocron spins until a task has ended when it shuts
-// down.
+// gocron is the timer; the schedules compute when to tick, because they are exact across changes to
+// summer time. So there is one job, which is replaced after each tick by one for the time until the
+// next. It is a duration job: a one-time job whose time passes while it is being added never ends
+// in gocron 2.21. Its task only signals: on shutdown gocron spins until a task has ended.
 func (s *Source) Run(ctx context.Context, to triggers.Sink) error {
 	scheduler, err := gocron.NewScheduler(gocron.WithLocation(time.UTC))
 	if err != nil {
 		return fmt.Errorf("schedules: %w", err)
 	}
-	defer func() { _ = scheduler.Shutdown() }() // the one job does nothing that could be cut off
+	defer func() { _ = scheduler.Shutdown() }() // the job does nothing that could be cut off
 	ring := make(chan struct{}, 1)
 	task := gocron.NewTask(func() {
 		select {

@@ -26,39 +26,39 @@ type Cursors interface {
 // Options configure a Source. Workspace and Cursors are required.
 type Options struct {
 	Workspace string
-	Location  *time.Location // of schedules that name no zone; nil is UTC
-	// Cursors remember for each rule up to when its ticks have been given, so that those missed while
-	// stopped are known.
+	Location  *time.Location // for schedules that name no zone; nil is UTC
+	// Cursors store for each rule the time up to which its ticks were accepted, so that ticks missed
+	// during a downtime are known.
 	Cursors Cursors
 	Logger  *slog.Logger // nil means no log
 }
 
-// A Source gives the ticks of one workspace's schedules. Many may tick the same schedules: they
-// name the same ticks alike, so that each is recorded once.
+// A Source produces the ticks of one workspace's schedules. Several engines may tick the same
+// schedules: the event ids are equal, so each tick is recorded once.
 type Source struct {
 	options Options
 	log     *slog.Logger
-	changed chan struct{} // that the rules are others
+	changed chan struct{} // signals that the rules have changed
 
-	mu     sync.Mutex
-	paces  map[string]*pace // by rule
-	gone   []string         // rules that have left and whose cursors are to be forgotten
-	looked time.Time        // when the ticks were last looked for
+	mu        sync.Mutex
+	positions map[string]*position // by rule
+	gone      []string             // removed rules whose cursors are to be deleted
+	looked    time.Time            // when Tick last ran
 }
 
-// A pace is one rule's schedule with how far it has come.
-type pace struct {
+// A position is how far the ticks of one rule's schedule have come.
+type position struct {
 	rule     string
 	schedule *rules.Schedule
-	late     string // what becomes of missed ticks: last, all or none
-	print    string // what decides when it ticks
+	late     string // what happens to missed ticks: last, all or none
+	print    string // fingerprint of what decides when it ticks
 
 	known   bool        // at is set
-	awake   bool        // it was looked at before, so what comes due meanwhile is not missed
-	at      time.Time   // up to when its ticks have been taken
-	next    time.Time   // the first one after at; zero when there is none
-	pending []time.Time // taken, but not accepted yet
-	unsaved bool        // at has not reached the cursor
+	awake   bool        // it was ticked before, so what comes due meanwhile is not missed
+	at      time.Time   // up to when its ticks were collected
+	next    time.Time   // the first tick after at; zero if there is none
+	pending []time.Time // collected, but not accepted yet
+	unsaved bool        // at is not stored in the cursor yet
 }
 
 // New returns a source without any schedules.
@@ -72,34 +72,34 @@ func New(o Options) (*Source, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Source{options: o, log: o.Logger, changed: make(chan struct{}, 1), paces: make(map[string]*pace)}, nil
+	return &Source{options: o, log: o.Logger, changed: make(chan struct{}, 1), positions: make(map[string]*position)}, nil
 }
 
-// SetRules gives the source its rules, also while it runs. A schedule that is the same as before
-// keeps its pace, one with other times begins anew, and one that has gone ticks no more.
+// SetRules replaces the rules, also while the source runs. An unchanged schedule keeps its
+// position, one with other times starts anew, and a removed one stops.
 func (s *Source) SetRules(set *rules.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.paces
-	s.paces = make(map[string]*pace)
+	before := s.positions
+	s.positions = make(map[string]*position)
 	for _, r := range set.Rules {
 		if r.When.Schedule == nil || r.Stage == rules.Draft {
 			continue
 		}
 		p := before[r.ID]
 		if p == nil {
-			p = &pace{rule: r.ID}
+			p = &position{rule: r.ID}
 		}
 		if print := s.fingerprint(r.When.Schedule); p.print != print {
-			// What was taken by the old times and could not be given yet is still given.
-			p = &pace{rule: r.ID, print: print, pending: p.pending}
+			// Ticks that the old times collected and the sink has not accepted are still due.
+			p = &position{rule: r.ID, print: print, pending: p.pending}
 		}
 		p.schedule, p.late = r.When.Schedule, r.Late.Run
-		s.paces[r.ID] = p
+		s.positions[r.ID] = p
 	}
-	s.gone = slices.DeleteFunc(s.gone, func(id string) bool { return s.paces[id] != nil })
+	s.gone = slices.DeleteFunc(s.gone, func(id string) bool { return s.positions[id] != nil })
 	for id := range before {
-		if s.paces[id] == nil {
+		if s.positions[id] == nil {
 			s.gone = append(s.gone, id)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Source) SetRules(set *rules.Set) {
 	}
 }
 
-// fingerprint writes down what decides when a schedule ticks.
+// fingerprint returns what decides when a schedule ticks.
 func (s *Source) fingerprint(c *rules.Schedule) string {
 	switch {
 	case c.Every > 0:

@@ -165,7 +165,7 @@ func TestNothingScheduled(t *testing.T) {
 	s.want("2026-11-13T12:30:00Z")
 }
 
-// TestMissed shows what becomes of the ticks that came while the process was stopped or asleep.
+// TestMissed shows what happens to ticks that came while the process was stopped or suspended.
 func TestMissed(t *testing.T) {
 	tests := []struct {
 		name, rule string
@@ -192,7 +192,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestOnTime shows that what comes due while the source is awake is never missed, whatever late
+// TestOnTime shows that what comes due while the source is running is never missed, whatever late
 // says.
 func TestOnTime(t *testing.T) {
 	for _, late := range []string{"last", "all", "none"} {
@@ -205,8 +205,7 @@ func TestOnTime(t *testing.T) {
 	}
 }
 
-// TestHardlyOver shows that who starts again within a minute has not missed the tick, nor made it
-// come twice.
+// TestHardlyOver shows that a restart within a minute neither misses the tick nor repeats it.
 func TestHardlyOver(t *testing.T) {
 	const rule = "r when: { every: 1h }, late: { run: none }"
 	j := newJournal()
@@ -216,8 +215,8 @@ func TestHardlyOver(t *testing.T) {
 	start(t, j, rule).want("2026-11-13T14:01:01Z")
 }
 
-// TestMissedForYears shows that a schedule that stood still for years is made up for within bounds,
-// and the log says so.
+// TestMissedForYears shows that a schedule that was down for years catches up within bounds, and
+// logs that.
 func TestMissedForYears(t *testing.T) {
 	j := newJournal()
 	list := []string{"all when: { every: 1s }, late: { run: all }", "last when: { every: 1s }", `yearly when: { cron: "0 0 29 2 *", timezone: UTC }, late: { run: all }`}
@@ -278,7 +277,7 @@ func TestSummerTime(t *testing.T) {
 	}
 }
 
-// TestDiskFull shows that ticks that cannot be recorded are given again until they are.
+// TestDiskFull shows that ticks that cannot be recorded are offered again until they are.
 func TestDiskFull(t *testing.T) {
 	j := newJournal()
 	s := start(t, j, "r when: { every: 1m }, late: { run: none }", "q when: { every: 1h }")
@@ -326,7 +325,7 @@ func TestClockGoesBack(t *testing.T) {
 	s.want("2026-11-13T12:20:00Z", "r/2026-11-13T12:20:00Z")
 }
 
-// TestClockWasAhead shows that a process which starts with a cursor from the future goes on.
+// TestClockWasAhead shows that a process that starts with a cursor from the future continues.
 func TestClockWasAhead(t *testing.T) {
 	j := newJournal()
 	start(t, j, "r when: { every: 10m }").want("2031-01-01T00:05:00Z")
@@ -335,7 +334,7 @@ func TestClockWasAhead(t *testing.T) {
 	s.want("2026-11-13T12:10:00Z", "r/2026-11-13T12:10:00Z")
 }
 
-// TestReload shows what becomes of schedules when the rules change while they tick.
+// TestReload shows how schedules follow a change of the rules while they tick.
 func TestReload(t *testing.T) {
 	j := newJournal()
 	s := start(t, j, "same when: { every: 10m }", "changed when: { every: 10m }", "removed when: { every: 10m }")
@@ -346,7 +345,7 @@ func TestReload(t *testing.T) {
 	s.want("2026-11-13T12:08:00Z", "changed/2026-11-13T12:08:00Z")
 	s.want("2026-11-13T12:10:00Z", "added/2026-11-13T12:10:00Z", "same/2026-11-13T12:10:00Z")
 
-	// One that comes back begins anew: what it would have done meanwhile was not missed.
+	// A rule that comes back begins anew: ticks of the meantime were not missed.
 	s.SetRules(ruleSet(t, "removed when: { every: 10m }, late: { run: all }"))
 	s.want("2026-11-13T13:05:00Z")
 	s.want("2026-11-13T13:05:30Z")
@@ -373,8 +372,8 @@ func TestManySources(t *testing.T) {
 	b.want("2026-11-13T12:02:00Z", "r/2026-11-13T12:02:00Z")
 }
 
-// TestComesBackWhileRunning shows that a rule which was away when the process started, and is put
-// back, follows what it says of missed ticks.
+// TestComesBackWhileRunning shows that a rule that was missing at the start, and is put back,
+// follows its late setting.
 func TestComesBackWhileRunning(t *testing.T) {
 	j := newJournal()
 	start(t, j, "r when: { every: 1h }").want("2026-11-13T12:30:00Z")

@@ -14,37 +14,36 @@ import (
 )
 
 const (
-	maxMissed = 1000 // ticks of one rule that late: {run: all} makes up for
-	maxAtOnce = 500  // events that the sink is given in one go
+	maxMissed = 1000 // ticks of one rule that late: {run: all} catches up on
+	maxAtOnce = 500  // events per call of the sink
 
-	// A source that has not looked for longer than this was asleep: what came due meanwhile was
-	// missed. A clock that has gone back by less than this is waited for.
+	// asleep is the gap between two ticks after which the machine counts as suspended, and what came
+	// due in between as missed. If the clock has gone back by less than this, the source waits for it.
 	asleep = time.Minute
 
-	again = time.Second // until something that failed is tried again
+	again = time.Second // delay before a retry
 
 	century = 100 * 365 * 24 * time.Hour
 )
 
-// Tick gives every tick that is due at a time to the sink, and returns when the next one will be;
-// the zero time is when there is none. What the sink does not take is kept and given again with the
-// next call. Where something has failed, next is when to try again.
+// Tick passes every tick that is due at a time to the sink, and returns when the next one is due,
+// or the zero time. It keeps what the sink does not accept, and offers it again with the next call.
+// After an error, next is when to retry.
 func (s *Source) Tick(ctx context.Context, now time.Time, to triggers.Sink) (next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The times that count are those on the wall: a monotonic clock stands still while the machine
-	// sleeps.
+	// Wall-clock times only: a monotonic clock stands still while the machine sleeps.
 	now = now.Round(0)
-	errs := []error{s.forget(ctx)}
+	errs := []error{s.deleteCursors(ctx)}
 	slept := now.Sub(s.looked) > asleep
 	s.looked = now
-	for _, p := range s.paces {
-		if err := s.look(ctx, p, now, slept); err != nil {
+	for _, p := range s.positions {
+		if err := s.collectDue(ctx, p, now, slept); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	errs = append(errs, s.give(ctx, now, to))
-	for _, p := range s.paces {
+	errs = append(errs, s.deliver(ctx, now, to))
+	for _, p := range s.positions {
 		if p.known && !p.next.IsZero() && (next.IsZero() || p.next.Before(next)) {
 			next = p.next
 		}
@@ -56,8 +55,8 @@ func (s *Source) Tick(ctx context.Context, now time.Time, to triggers.Sink) (nex
 	return next, err
 }
 
-// look takes the ticks of one schedule that have come due.
-func (s *Source) look(ctx context.Context, p *pace, now time.Time, slept bool) error {
+// collectDue collects the due ticks of one schedule.
+func (s *Source) collectDue(ctx context.Context, p *position, now time.Time, slept bool) error {
 	if !p.known {
 		at, err := s.begin(ctx, p, now)
 		if err != nil {
@@ -67,7 +66,7 @@ func (s *Source) look(ctx context.Context, p *pace, now time.Time, slept bool) e
 		p.next = p.schedule.Next(at, s.options.Location)
 	}
 	if p.at.Sub(now) > asleep {
-		// The clock was ahead. What it gave then is given again with the same names, and recorded once.
+		// The clock was ahead. Its ticks come again with the same event ids, and are recorded once.
 		s.log.Warn("the clock has gone back: the schedule goes on from here", "workspace", s.options.Workspace, "rule", p.rule, "by", p.at.Sub(now).Round(time.Second))
 		p.at, p.unsaved = now, true
 		p.next = p.schedule.Next(now, s.options.Location)
@@ -82,7 +81,8 @@ func (s *Source) look(ctx context.Context, p *pace, now time.Time, slept bool) e
 	case !missed || p.late == "all":
 		due = s.between(p, now, maxMissed)
 	case p.late == "none":
-		// One that is hardly over was not missed: whoever restarts at nine still has the tick of nine.
+		// A tick that is less than a minute old was not missed: after a restart at nine, the tick of nine
+		// still fires.
 		due = slices.DeleteFunc(s.between(p, now, 1), func(t time.Time) bool { return now.Sub(t) > asleep })
 		if len(due) == 0 {
 			s.log.Info("ticks were missed and are left out, as late: {run: none} says", "workspace", s.options.Workspace, "rule", p.rule, "since", p.at.UTC())
@@ -99,9 +99,9 @@ func (s *Source) look(ctx context.Context, p *pace, now time.Time, slept bool) e
 	return nil
 }
 
-// begin returns up to when a schedule's ticks have been given: one that has no cursor, or had other
-// times then, begins now.
-func (s *Source) begin(ctx context.Context, p *pace, now time.Time) (time.Time, error) {
+// begin returns the time up to which a schedule's ticks were accepted. A schedule without a cursor,
+// or with other times than the cursor's, starts now.
+func (s *Source) begin(ctx context.Context, p *position, now time.Time) (time.Time, error) {
 	value, err := s.options.Cursors.Cursor(ctx, s.cursor(p.rule))
 	if err != nil {
 		return now, fmt.Errorf("read how far the schedule of %s has come: %w", p.rule, err)
@@ -110,16 +110,16 @@ func (s *Source) begin(ctx context.Context, p *pace, now time.Time) (time.Time, 
 	if at, err := time.Parse(time.RFC3339Nano, text); err == nil && print == p.print {
 		return at, nil
 	}
-	// It is written down at once: a tick that comes while we are stopped is then known to be missed.
+	// Stored at once, so that ticks during a downtime count as missed.
 	p.unsaved = true
 	return now, nil
 }
 
-// between returns the newest ticks of a schedule since it was last looked at, at most so many,
-// oldest first.
-func (s *Source) between(p *pace, now time.Time, most int) []time.Time {
-	// A schedule may have stood still for years. Its ticks are looked for in growing spans back from
-	// now, until there are enough.
+// between returns the newest ticks of a schedule since the last look, at most so many, oldest
+// first.
+func (s *Source) between(p *position, now time.Time, most int) []time.Time {
+	// A schedule may have been down for years. The search goes back from now in growing spans until it
+	// has enough ticks.
 	for span := time.Hour; ; span *= 4 {
 		from := now.Add(-span)
 		whole := from.Before(p.at) || span > century
@@ -137,7 +137,7 @@ func (s *Source) between(p *pace, now time.Time, most int) []time.Time {
 }
 
 // newest returns the last ticks of a span, at most so many, and whether there were more.
-func (s *Source) newest(p *pace, from, now time.Time, most int) (ticks []time.Time, more bool) {
+func (s *Source) newest(p *position, from, now time.Time, most int) (ticks []time.Time, more bool) {
 	for t := p.schedule.Next(from, s.options.Location); !t.IsZero() && !t.After(now); t = p.schedule.Next(t, s.options.Location) {
 		if ticks = append(ticks, t); len(ticks) > 2*most {
 			ticks, more = slices.Delete(ticks, 0, most), true
@@ -149,11 +149,11 @@ func (s *Source) newest(p *pace, from, now time.Time, most int) (ticks []time.Ti
 	return ticks, more
 }
 
-// give hands what was taken to the sink, in the order of time, and then writes down how far each
-// schedule has come.
-func (s *Source) give(ctx context.Context, now time.Time, to triggers.Sink) error {
+// deliver passes the collected ticks to the sink, in order of time, and then stores each schedule's
+// position.
+func (s *Source) deliver(ctx context.Context, now time.Time, to triggers.Sink) error {
 	var events []rules.Event
-	for _, p := range s.paces {
+	for _, p := range s.positions {
 		for _, at := range p.pending {
 			events = append(events, s.event(p.rule, at, now))
 		}
@@ -166,12 +166,12 @@ func (s *Source) give(ctx context.Context, now time.Time, to triggers.Sink) erro
 			return fmt.Errorf("record the ticks of schedules: %w", err)
 		}
 		for _, e := range part {
-			p := s.paces[e.Rule]
+			p := s.positions[e.Rule]
 			p.pending = slices.DeleteFunc(p.pending, func(at time.Time) bool { return at.Equal(e.CreatedAt) })
 		}
 	}
 	var errs []error
-	for _, p := range s.paces {
+	for _, p := range s.positions {
 		if !p.unsaved {
 			continue
 		}
@@ -185,7 +185,7 @@ func (s *Source) give(ctx context.Context, now time.Time, to triggers.Sink) erro
 	return errors.Join(errs...)
 }
 
-// event makes the event of a tick. Its id is the same whoever gives it.
+// event returns the event of a tick. Every engine gives it the same id.
 func (s *Source) event(rule string, at, now time.Time) rules.Event {
 	at = at.UTC()
 	return rules.Event{
@@ -194,8 +194,8 @@ func (s *Source) event(rule string, at, now time.Time) rules.Event {
 	}
 }
 
-// forget takes away the cursors of rules that have left: one that comes back begins anew.
-func (s *Source) forget(ctx context.Context) error {
+// deleteCursors deletes the cursors of removed rules: a rule that comes back starts anew.
+func (s *Source) deleteCursors(ctx context.Context) error {
 	for len(s.gone) > 0 {
 		if err := s.options.Cursors.SetCursor(ctx, s.cursor(s.gone[0]), ""); err != nil {
 			return fmt.Errorf("forget the schedule of %s: %w", s.gone[0], err)

@@ -79,10 +79,10 @@ type Options struct {
 
 // A Receiver serves the address of one workspace's webhook.
 type Receiver struct {
-	options  Options
-	headers  struct{ event, id, timestamp, signature string }
+	options   Options
+	headers   struct{ event, id, timestamp, signature string }
 	scratches sync.Pool
-	refusals refusals
+	refusals  refusals
 }
 
 // New returns a receiver.

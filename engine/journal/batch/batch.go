@@ -123,8 +123,8 @@ func (q *Queue[T]) run() {
 	}
 }
 
-// next returns the items of the next batch. It yields first: callers that were just answered hand in
-// their next item, and share the batch.
+// next returns the items of the next batch. It yields first: callers that were just answered hand
+// in their next item, and share the batch.
 func (q *Queue[T]) next() (items []*item[T]) {
 	runtime.Gosched()
 	q.mu.Lock()

@@ -1,4 +1,5 @@
-// Package memory keeps the engine's journal in memory, for what need not outlive the process: rules that are tried on the events of another journal.
+// Package memory keeps the engine's journal in memory, for what need not outlive the process: rules
+// that are tried on the events of another journal.
 package memory
 
 import (
@@ -53,7 +54,8 @@ var (
 // An object is what own calls changed.
 type object struct{ workspace, name string }
 
-// A version is the source of a rule. It is fresh while the engine that began a run with it may be about to begin another.
+// A version is the source of a rule. It is fresh while the engine that began a run with it may be
+// about to begin another.
 type version struct {
 	source string
 	fresh  bool

@@ -16,7 +16,8 @@ import (
 // ErrBusy says that somebody else keeps a journal's tables locked.
 var ErrBusy = errors.New("it is locked")
 
-// Probe finds out whether a journal can be written at present: whether somebody keeps one of its tables locked for longer than a patience. It writes nothing. Where it is locked, it names the
+// Probe finds out whether a journal can be written at present: whether somebody keeps one of its
+// tables locked for longer than a patience. It writes nothing. Where it is locked, it names the
 // sessions that have the locks.
 func Probe(ctx context.Context, where string, patience time.Duration) (who string, err error) {
 	a, err := parse(where)
@@ -58,7 +59,8 @@ func lockable(ctx context.Context, conn *pgx.Conn, tables string, patience time.
 	return errors.Join(err, x.Rollback(ctx))
 }
 
-// lockers names the sessions that keep tables of the journal from being written; empty where the database does not tell.
+// lockers names the sessions that keep tables of the journal from being written; empty where the
+// database does not tell.
 func lockers(ctx context.Context, conn *pgx.Conn) string {
 	var list []string
 	rows, err := conn.Query(ctx, `SELECT DISTINCT a.pid, coalesce(a.usename::text, ''), coalesce(a.application_name, ''), coalesce(a.state, '') FROM pg_locks l

@@ -13,7 +13,8 @@ import (
 // ErrBusy says that somebody else keeps a journal's file locked.
 var ErrBusy = errors.New("it is locked")
 
-// Probe finds out whether a journal's file can be written at present: whether somebody keeps it locked for longer than a patience. It writes nothing.
+// Probe finds out whether a journal's file can be written at present: whether somebody keeps it
+// locked for longer than a patience. It writes nothing.
 func Probe(ctx context.Context, file string, patience time.Duration) (err error) {
 	if !usable {
 		return errNoSQLite

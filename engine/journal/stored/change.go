@@ -102,7 +102,8 @@ func appendMember(b []byte, name, text string) []byte {
 	return plain.AppendText(append(b, name...), text)
 }
 
-// answersText is how the answers to what rules asked are kept; none are NULL. Each is JSON, as the engine writes it.
+// answersText is how the answers to what rules asked are kept; none are NULL. Each is JSON, as the
+// engine writes it.
 func answersText(answers journal.Answers) *string {
 	if len(answers) == 0 {
 		return nil
@@ -124,7 +125,8 @@ func answersText(answers journal.Answers) *string {
 	return &text
 }
 
-// appendValues writes how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
+// appendValues writes how the values of a verdict are kept. One that JSON does not know, such as
+// what is not a number, is kept as a text.
 func appendValues(b []byte, values map[string]any) []byte {
 	if all, err := plain.Append(b, values); err == nil {
 		return all

@@ -16,8 +16,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// Doubts finds comparisons in an expression that can never be what they read like. They are
-// allowed, because the service may know better.
+// Doubts finds comparisons in an expression that cannot mean what they say. They are warnings,
+// because the service may differ.
 func Doubts(node ast.Node, text string) []Doubt {
 	d := &doubter{text: text}
 	ast.Walk(&node, d)
@@ -35,7 +35,7 @@ type doubter struct {
 	found []Doubt
 }
 
-// Visit looks at one node.
+// Visit checks one node.
 func (d *doubter) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BinaryNode:
@@ -77,7 +77,7 @@ var nameBeside = func() map[string]string {
 	return names
 }()
 
-// compare looks at a field that is compared with something written out.
+// compare checks a field that is compared with a literal.
 func (d *doubter) compare(field, constant ast.Node) {
 	s, ok := constant.(*ast.StringNode)
 	if !ok {
@@ -107,7 +107,7 @@ func (d *doubter) compare(field, constant ast.Node) {
 	}
 }
 
-// letters looks at a text in small or capital letters that is compared with one that has others.
+// letters checks a lower- or upper-case text that is compared with a literal of another case.
 func (d *doubter) letters(left, constant ast.Node) {
 	s, written := constant.(*ast.StringNode)
 	name := ""
@@ -139,8 +139,8 @@ func (d *doubter) pattern(n ast.Node) {
 	}
 }
 
-// call looks at words that says cannot find, and at layouts of Format as other languages write
-// them.
+// call checks for words that says cannot find, and for layouts of Format in the style of other
+// languages.
 func (d *doubter) call(n *ast.CallNode) {
 	if member, ok := n.Callee.(*ast.MemberNode); ok && len(n.Arguments) == 1 && isText(member.Property, "Format") {
 		if s, ok := n.Arguments[0].(*ast.StringNode); ok && time.Unix(0, 0).UTC().Format(s.Value) == s.Value {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// less compares two values of a kind; not ok where they are not.
+// less compares two values of a kind; not ok if they are not.
 func less(a, b any) (order int, ok bool) {
 	switch a := a.(type) {
 	case float64:
@@ -72,8 +72,8 @@ func (r *reach) between(v any) bool {
 	return !ok || order < 0 || order == 0 && !r.openHigh
 }
 
-// clash returns the claims of a way that cannot be so together, in their order; none where all can.
-// Only holds the values of subjects that can have no others.
+// clash returns the contradicting claims of a way, in their order, or none. Only holds the possible
+// values of subjects.
 func (w Way) clash(only map[string][]any) Way {
 	known := make(map[string]*reach)
 	for i, c := range w {
@@ -98,8 +98,8 @@ func (w Way) clash(only map[string][]any) Way {
 	return nil
 }
 
-// Clash returns the claims for which a condition is never true, of the first way in which it could
-// be; none where it may be true.
+// Clash returns the claims that make a condition never true, of its first way; none if it may be
+// true.
 func Clash(ways []Way, only map[string][]any) Way {
 	var first Way
 	for _, w := range ways {

@@ -10,29 +10,29 @@ import (
 	"github.com/quandohq/quando/rules/internal/tree"
 )
 
-// The bounds of what is looked at: the ways in which a condition can be true, and the claims in one
-// of them. A condition with more is taken to be sound.
+// Bounds on the analysis: the ways in which a condition can be true, and the claims in one of them.
+// A condition with more counts as sound.
 const (
 	maxWays   = 16
 	maxClaims = 24
 )
 
-// A Claim is one thing that must be so for a condition to be true: a subject that is one of some
-// values or none of them, lies below or above one, or holds.
+// A Claim is one requirement of a condition: a subject that is one of some values or none of them,
+// lies below or above one, or holds.
 type Claim struct {
-	Subject string // as expr writes it: two that are written alike are alike, in one decision
+	Subject string // in expr's canonical form; equal texts are equal subjects within one decision
 	Text    string // all of it
 	At      int    // where it stands in its expression, in bytes
 	is      string // in, not in, <, <=, >, >=, true or false
 	Values  []any  // texts, numbers, flags and nil
-	bounds  [2]any // what the subject lies between in any case; nil where that is not known
+	bounds  [2]any // known bounds of the subject; nil if unknown
 }
 
 // A Way is a list of claims that make a condition true together.
 type Way []*Claim
 
 // WaysOf returns the ways in which a condition can be true, and those in which it can be false; nil
-// where there are too many.
+// if there are too many.
 func WaysOf(node ast.Node, text string) (ways, otherwise []Way) {
 	for _, negated := range []bool{false, true} {
 		n, claims := countWays(node, negated)
@@ -48,8 +48,8 @@ func WaysOf(node ast.Node, text string) (ways, otherwise []Way) {
 	return ways, otherwise
 }
 
-// sides returns the two sides of an and or an or, as what it is where negated; nil where the node
-// is neither.
+// sides returns the two sides of an and or an or, as what it is where negated; nil if the node is
+// neither.
 func sides(node ast.Node, negated bool) (n *ast.BinaryNode, and bool) {
 	n, ok := node.(*ast.BinaryNode)
 	switch {
@@ -106,8 +106,7 @@ func allWays(node ast.Node, text string, negated bool) []Way {
 	return []Way{{claimOf(node, text, negated)}}
 }
 
-// BothWays returns the ways in which two conditions are true together; nil where there are too
-// many.
+// BothWays returns the ways in which two conditions are true together; nil if there are too many.
 func BothWays(a, b []Way) []Way {
 	if len(a)*len(b) > maxWays || len(a) > 0 && len(a[0]) > maxClaims {
 		return nil
@@ -121,7 +120,7 @@ func BothWays(a, b []Way) []Way {
 	return ways
 }
 
-// opposite is what is so where a claim is not.
+// opposite maps a claim's operator to its negation.
 var opposite = map[string]string{"in": "not in", "not in": "in", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "true": "false", "false": "true"}
 
 // mirrored is the operator that says the same with its sides changed.
@@ -164,7 +163,7 @@ func leftmost(n ast.Node) ast.Node {
 	}
 }
 
-// compares makes the claim one about a value that is compared with something written out.
+// compares sets the claim to a comparison with a literal.
 func (c *Claim) compares(n *ast.BinaryNode) {
 	subject, operator := n.Left, n.Operator
 	value, ok := writtenOut(n.Right)

@@ -1,5 +1,4 @@
-// Package template finds the {{ expressions }} of a text, for who compiles them and for who passes
-// over them.
+// Package template finds the {{ expressions }} of a text.
 package template
 
 import "strings"
@@ -11,9 +10,8 @@ type Segment struct {
 	Offset     int // of the text inside the whole
 }
 
-// Split finds the {{ expressions }} of a text. Quotes and braces inside an expression are its own.
-// Unclosed is the offset of a {{ that has no }}, with the segments before it; -1 where all have
-// one.
+// Split finds the {{ expressions }} of a text. Quotes and braces inside an expression belong to it.
+// Unclosed is the offset of a {{ without }}, with the segments before it, or -1.
 func Split(s string) (segments []Segment, unclosed int) {
 	for at := 0; at < len(s); {
 		open := strings.Index(s[at:], "{{")

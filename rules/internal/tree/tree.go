@@ -34,8 +34,8 @@ func Describe(n ast.Node) string {
 	return n.String()
 }
 
-// PathOf returns the dotted path of a field of a fact. A field reached with ?. is left out: the
-// index could not tell a missing value from one that makes the expression fail.
+// PathOf returns the dotted path of a field of a fact. It refuses ?.: the index could not tell a
+// missing value from one that makes the expression fail.
 func PathOf(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// firstPause is how long nothing is tried after an attempt to get a secret has failed. It
-	// doubles with each that follows, up to mostPause.
+	// firstPause is the backoff after a failed attempt to get a secret. It doubles with each further
+	// failure, up to mostPause.
 	firstPause = 5 * time.Second
 	mostPause  = 10 * time.Minute
 )
 
-// attempts are those to get a secret that were made by themselves and failed. Nothing that comes
-// from outside makes the next one come earlier: each may leave the service with a secret that
-// nobody knows, and strangers can send as many wrong signatures as they like.
+// attempts tracks the automatic attempts to get a secret. No input from outside makes the next one
+// come earlier: each may leave the service with an unknown secret, and anyone can send wrong
+// signatures.
 type attempts struct {
 	failed int
-	again  time.Time // when the next may be made
-	why    error     // that the last one failed
+	again  time.Time // when the next is allowed
+	why    error     // the error of the last one
 }
 
-// due returns why an attempt must not be made yet; nil is that it may.
+// due returns why an attempt is not allowed yet, or nil.
 func (a *attempts) due(now time.Time) error {
 	if now.Before(a.again) {
 		return a.why
@@ -33,8 +33,8 @@ func (a *attempts) due(now time.Time) error {
 	return nil
 }
 
-// end notes what came of an attempt.
-func (a *attempts) end(now time.Time, err error) {
+// recordResult records the result of an attempt.
+func (a *attempts) recordResult(now time.Time, err error) {
 	if err == nil {
 		*a = attempts{}
 		return
@@ -43,7 +43,7 @@ func (a *attempts) end(now time.Time, err error) {
 	*a = attempts{failed: a.failed + 1, again: now.Add(pause), why: err}
 }
 
-// attempt lets f get a secret, unless it is too early for that.
+// attempt calls f to get a secret, unless the backoff has not passed.
 func (s *Subscription) attempt(f func() error) error {
 	s.mu.Lock()
 	err := s.attempts.due(s.options.Now())
@@ -52,16 +52,15 @@ func (s *Subscription) attempt(f func() error) error {
 		return err
 	}
 	if err = f(); onlyBusy(err) {
-		return err // it was not made
+		return err // not attempted
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attempts.end(s.options.Now(), err)
+	s.attempts.recordResult(s.options.Now(), err)
 	return err
 }
 
-// untilAttempt returns how long it is until an attempt may be made that was put off; 0 is that none
-// was.
+// untilAttempt returns how long until a postponed attempt is allowed; 0 if none is.
 func (s *Subscription) untilAttempt() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,29 +70,29 @@ func (s *Subscription) untilAttempt() time.Duration {
 	return max(s.attempts.again.Sub(s.options.Now()), time.Second)
 }
 
-// register registers the webhook. It is written down before, and what the service answered after
-// it: in between nobody knows its secret.
+// register registers the webhook. It records the intent before the call and the answer after it: in
+// between the secret is unknown.
 func (s *Subscription) register(ctx context.Context, events []string) (*service.Webhook, error) {
-	key, err := s.options.Keys(true) // another webhook takes no secret from anybody
+	key, err := s.options.Keys(true) // a new webhook replaces no secret that an old key opens
 	if err != nil {
 		return nil, err
 	}
 	before := record{}
-	begun, _, err := s.begin(ctx, "register", func(r *record) bool {
+	begun, _, err := s.beginChange(ctx, "register", func(r *record) bool {
 		before = *r
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // whoever stops waits for an answer that would be lost
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // a shutdown waits for the answer, which would be lost
 	defer cancel()
-	// Somebody else may have registered it before we began; from here on nobody else can.
+	// Another process may have registered it before the intent was recorded; from here on none can.
 	hooks, err := s.options.Client.ListWebhooks(call)
 	if err != nil {
 		return nil, s.abandon(ctx, before, false, explain(err))
 	}
-	if own, _ := s.own(hooks, &record{}); own != nil {
+	if own, _ := s.ownWebhook(hooks, &record{}); own != nil {
 		return own, s.abandon(ctx, before, false, nil)
 	}
 	w, err := s.options.Client.RegisterWebhook(call, service.NewWebhook{Name: s.options.Name, URL: s.options.URL, Events: events})
@@ -108,20 +107,20 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 	return &w, s.store(ctx, begun, key, w)
 }
 
-// asked is how a person asks for a rotation. It is wanted in any case.
+// asked is a person's request to rotate. It is carried out in any case.
 type asked struct {
-	revoke bool // from now on the secrets before it do not count
+	revoke bool // stop accepting the earlier secrets
 }
 
-// rotate replaces the secret of a webhook, unless that is not wanted any more when nobody else can
-// do it meanwhile. Asked is nil where it is done by itself.
+// rotate replaces the secret of a webhook, if wanted still says so once no other process can do it.
+// Asked is nil for an automatic rotation.
 func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *asked, wanted func(*record) bool) error {
 	key, err := s.key(asked != nil)
 	if err != nil {
 		return err
 	}
 	before := record{}
-	begun, ok, err := s.begin(ctx, "rotate", func(r *record) bool {
+	begun, ok, err := s.beginChange(ctx, "rotate", func(r *record) bool {
 		before = *r
 		if asked != nil && asked.revoke {
 			r.Revoke = true
@@ -131,7 +130,7 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *a
 	if !ok {
 		return err
 	}
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // whoever stops waits for an answer that would be lost
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // a shutdown waits for the answer, which would be lost
 	defer cancel()
 	w, err := s.options.Client.RotateSecret(call, webhook)
 	if err != nil {
@@ -144,34 +143,33 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *a
 	return nil
 }
 
-// storing is how long it may take to record what the service answered, also when everything is
-// being stopped.
+// storing is the timeout to record the service's answer, also during shutdown.
 const storing = 10 * time.Second
 
-// store records a secret that the service gave us.
+// store records a secret that the service has issued.
 func (s *Subscription) store(ctx context.Context, begun *record, key *Key, w service.Webhook) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	return s.finish(ctx, begun, kept{Sealed: key.seal(w.Secret, s.purpose(w.ID)), Key: key.id, Webhook: w.ID, Since: s.options.Now()})
+	return s.finishChange(ctx, begun, storedSecret{Sealed: key.seal(w.Secret, s.sealPurpose(w.ID)), Key: key.id, Webhook: w.ID, Since: s.options.Now()})
 }
 
-// abandon gives up a change and returns why. Unless the service may have made it, the record is as
-// it was before.
+// abandon cancels a change and returns why. Unless the service may have made it, it restores the
+// record.
 func (s *Subscription) abandon(ctx context.Context, before record, unsure bool, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	if err := s.end(ctx, before, unsure); err != nil && why == nil {
+	if err := s.cancelChange(ctx, before, unsure); err != nil && why == nil {
 		return err
 	}
 	return why
 }
 
-// Rotate replaces the webhook's secret because a person asks for it. It returns until when the one
-// before it counts for what was signed with it; with revoke that is now, also where the answer of
-// the service is lost.
+// Rotate replaces the webhook's secret on a person's request. It returns until when the old one is
+// accepted for what was signed with it; with revoke that is now, even if the answer of the service
+// is lost.
 func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time, err error) {
-	s.tending.Lock()
-	defer s.tending.Unlock()
+	s.checking.Lock()
+	defer s.checking.Unlock()
 	own, _, err := s.Find(ctx)
 	if err != nil {
 		return time.Time{}, err
@@ -186,7 +184,7 @@ func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time
 		return time.Time{}, err
 	}
 	s.mu.Lock()
-	s.attempts.end(s.options.Now(), nil)
+	s.attempts.recordResult(s.options.Now(), nil)
 	s.mu.Unlock()
 	if revoke {
 		return s.options.Now(), nil

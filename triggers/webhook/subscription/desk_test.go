@@ -84,7 +84,7 @@ func (d *desk) received() time.Time {
 	return time.Now()
 }
 
-// open returns a subscription as an engine has it, and lets the receiver use it.
+// open returns a subscription as an engine has it, and connects the receiver to it.
 func (d *desk) open(change ...func(*Options)) *Subscription {
 	d.Helper()
 	o := Options{
@@ -136,7 +136,7 @@ func compile(t testing.TB, events ...string) *rules.Set {
 	return set
 }
 
-// tend looks after the webhook once.
+// tend runs one check.
 func (d *desk) tend(s *Subscription) {
 	d.Helper()
 	if err := s.Tend(d.Context()); err != nil {
@@ -150,7 +150,7 @@ func (d *desk) hooks() []service.Webhook {
 	return must(d.client.ListWebhooks(d.Context()))
 }
 
-// writes lets a customer write, and waits until everything that is due was delivered.
+// writes sends a customer's message, and waits until everything due was delivered.
 func (d *desk) writes(text string) {
 	d.Helper()
 	if _, err := d.sandbox.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511988887777", Name: "Ana", Text: text}); err != nil {
@@ -161,7 +161,7 @@ func (d *desk) writes(text string) {
 	}
 }
 
-// counted returns how often something became of a delivery.
+// counted returns how many deliveries had an outcome.
 func (d *desk) counted(o webhook.Outcome) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

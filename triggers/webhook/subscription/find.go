@@ -11,11 +11,10 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// mostWebhooks is how many addresses the service takes of a company.
+// mostWebhooks is how many webhooks the service allows per company.
 const mostWebhooks = 20
 
-// Find returns the webhook of our address, nil where there is none, and all webhooks of the
-// company.
+// Find returns the webhook of our address, or nil, and all webhooks of the company.
 func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []service.Webhook, err error) {
 	r, err := s.load(ctx)
 	if err != nil {
@@ -25,13 +24,13 @@ func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []se
 	if err != nil {
 		return nil, nil, explain(err)
 	}
-	own, _ = s.own(all, r)
+	own, _ = s.ownWebhook(all, r)
 	return own, all, nil
 }
 
-// own returns the webhook of our address: of several, the one whose secret we know, else one that
-// is active. That there are several is an error besides.
-func (s *Subscription) own(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
+// ownWebhook returns the webhook of our address: of several, the one whose secret is known, else an
+// active one. If there are several, it returns an error besides.
+func (s *Subscription) ownWebhook(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
 	n := 0
 	for i := range hooks {
 		h := &hooks[i]
@@ -50,7 +49,7 @@ func (s *Subscription) own(hooks []service.Webhook, r *record) (own *service.Web
 	return own, several
 }
 
-// SameAddress reports whether two addresses are one, however the service writes it.
+// SameAddress reports whether two URLs are equal but for their spelling.
 func SameAddress(a, b string) bool { return a == b || plainAddress(a) == plainAddress(b) }
 
 func plainAddress(address string) string {
@@ -68,17 +67,17 @@ func plainAddress(address string) string {
 	return u.String()
 }
 
-// noWebhook says that there is none, and what to do.
+// noWebhook is the error that no webhook is registered, with the remedy.
 func (s *Subscription) noWebhook() error {
 	return fmt.Errorf("there is no webhook with the address %s; quando webhook register makes it", s.options.URL)
 }
 
-// Test has the service send a test event.
+// Test requests a test event from the service.
 func (s *Subscription) Test(ctx context.Context, webhook string) error {
 	return explain(s.options.Client.TestWebhook(ctx, webhook))
 }
 
-// explain says what to do about what the service refuses.
+// explain adds the remedy to an error of the service.
 func explain(err error) error {
 	e, ok := errors.AsType[*service.Error](err)
 	if ok && e.Status == http.StatusForbidden && !e.Local {
@@ -87,7 +86,7 @@ func explain(err error) error {
 	return err
 }
 
-// refusedAddress says why an address cannot be registered.
+// refusedAddress explains why an address cannot be registered.
 func (s *Subscription) refusedAddress(err error, registered int) error {
 	e, ok := errors.AsType[*service.Error](err)
 	switch {

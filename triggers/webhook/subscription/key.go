@@ -22,7 +22,7 @@ const keySize = 32 // of AES-256
 
 // A Key seals secrets for the journal.
 type Key struct {
-	id   string // tells keys apart, and nothing about them
+	id   string // identifies the key without revealing it
 	aead cipher.AEAD
 }
 
@@ -72,17 +72,16 @@ func (k *Key) open(sealed []byte, purpose string) (service.Secret, error) {
 	return service.Secret(plain), nil
 }
 
-// Keys gives the key. Where there is none yet it makes one, if it may.
+// Keys returns the key. With create it makes one if there is none.
 type Keys func(create bool) (*Key, error)
 
-// FixedKey gives a key that somebody else looks after.
+// FixedKey returns a key that is managed elsewhere.
 func FixedKey(k *Key) Keys { return func(bool) (*Key, error) { return k, nil } }
 
-// errNoKey says that there is no key, and that none was to be made.
+// errNoKey means that there is no key and that none was to be made.
 var errNoKey = errors.New("there is no key")
 
-// KeyFile gives the key in a file, which only its owner can read. It is made when it is first
-// needed.
+// KeyFile returns the key in a file that only its owner can read. It creates the file on first use.
 func KeyFile(path string) Keys {
 	return func(create bool) (*Key, error) {
 		k, err := readKey(path)
@@ -121,8 +120,8 @@ func readKey(path string) (*Key, error) {
 	return k, nil
 }
 
-// makeKey makes a key file, unless somebody else has. It is there as a whole or not at all: one
-// that is cut off would be nobody's key.
+// makeKey creates a key file, unless another process has. The file appears atomically: a truncated
+// key would be useless.
 func makeKey(path string) error {
 	raw := make([]byte, keySize)
 	_, _ = rand.Read(raw)                                                     // it never fails
@@ -135,15 +134,14 @@ func makeKey(path string) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// Unlike a rename, a link never takes the place of a file that is there.
+	// Unlike a rename, a link never replaces an existing file.
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes sure that a name outlives a power failure: what is sealed with a key that is
-// gone is lost.
+// syncFolder makes a new file name survive a power failure: what is sealed with a lost key is lost.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

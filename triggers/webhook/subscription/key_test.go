@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// TestKeyFile shows that the file is made once, for its owner alone, however many want it at once.
+// TestKeyFile shows that the file is created once, for its owner alone, by many concurrent callers.
 func TestKeyFile(t *testing.T) {
 	folder := t.TempDir()
 	keys := KeyFile(filepath.Join(folder, "quando.key"))
@@ -35,8 +35,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// TestKeyFileRefused shows that a file is not taken for a key that is none, or that others can
-// read, and that it is left as it is.
+// TestKeyFileRefused shows that an invalid key file, or one that others can read, is refused and
+// left as it is.
 func TestKeyFileRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, want string

@@ -41,15 +41,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process receives deliveries and looks after the webhook, until it kills itself.
+// A process receives deliveries and manages the webhook, until it kills itself.
 type process struct {
 	Folder, URL     string
 	BaseURL, APIKey string
 	KillAt          int64 // the step at which it kills itself; 0 is none
 }
 
-// steps counts everything that a look at the webhook does to the outside, and kills the process
-// before or after one of them.
+// steps counts every external operation of a check, and kills the process before or after one of
+// them.
 type steps struct {
 	Cursors
 	http.RoundTripper
@@ -75,8 +75,8 @@ func (s *steps) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// run is the whole life of the process. It writes its address when it listens, and does what it is
-// asked for.
+// run is the main function of the process. It prints its address when it listens, and executes
+// commands.
 func (p process) run() {
 	ctx := context.Background()
 	recording := must(sqlite.Open(ctx, p.Folder+"/journal.db", sqlite.Options{}))
@@ -139,7 +139,7 @@ func (p process) start(t *testing.T) *running {
 	return r
 }
 
-// asks has the process do something and returns what it says; empty is that it was killed.
+// asks sends the process a command and returns its answer; empty if it was killed.
 func (r *running) asks(what string) string {
 	fmt.Fprintln(r.in, what)
 	line, _ := r.out.ReadString('\n')
@@ -152,9 +152,9 @@ func (r *running) end() {
 	_ = r.command.Wait()
 }
 
-// A street is a service whose webhook leads to whichever process is alive, with somebody who tries
-// to get in without a secret.
-type street struct {
+// A killableService is a service whose webhook reaches whichever process is alive, with an attacker
+// who has no secret.
+type killableService struct {
 	*testing.T
 	sandbox *sandbox.Sandbox
 	client  *service.Client
@@ -163,9 +163,9 @@ type street struct {
 	intrude sync.WaitGroup
 }
 
-func newStreet(t *testing.T) *street {
+func newStreet(t *testing.T) *killableService {
 	t.Helper()
-	s := &street{T: t, sandbox: must(sandbox.New(sandbox.Options{Seed: 5, AllowLoopback: true}))}
+	s := &killableService{T: t, sandbox: must(sandbox.New(sandbox.Options{Seed: 5, AllowLoopback: true}))}
 	t.Cleanup(func() { _ = s.sandbox.Close() })
 	address := must(s.sandbox.Start(t.Context(), "127.0.0.1:0"))
 	s.client = must(service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey)}))
@@ -182,7 +182,7 @@ func newStreet(t *testing.T) *street {
 }
 
 // open starts a process that receives what is delivered.
-func (s *street) open(killAt int) *running {
+func (s *killableService) open(killAt int) *running {
 	s.Helper()
 	p := s.process
 	p.KillAt = int64(killAt)
@@ -191,8 +191,8 @@ func (s *street) open(killAt int) *running {
 	return r
 }
 
-// writes lets customers write. What is delivered at once is on its way when it returns.
-func (s *street) writes(n int) {
+// writes sends customers' messages. What is delivered at once is in flight when it returns.
+func (s *killableService) writes(n int) {
 	s.Helper()
 	for i := range n {
 		if _, err := s.sandbox.CustomerMessage(sandbox.CustomerMessage{Phone: "+551198888" + strconv.Itoa(1000+i), Name: "Ana", Text: "hello"}); err != nil {
@@ -201,9 +201,8 @@ func (s *street) writes(n int) {
 	}
 }
 
-// intrudes sends events without a signature, and with one of no secret, to a process until ctx
-// ends.
-func (s *street) intrudes(ctx context.Context, address string) {
+// intrudes sends events without a signature, and with a forged one, to a process until ctx ends.
+func (s *killableService) intrudes(ctx context.Context, address string) {
 	s.intrude.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			body := fmt.Sprintf(`{"id":"forged-%d","type":"message.received","created_at":"2027-01-15T08:00:00Z","data":{}}`, i)
@@ -223,9 +222,9 @@ func (s *street) intrudes(ctx context.Context, address string) {
 	})
 }
 
-// settled checks that there is one webhook and that everything that it was to deliver is recorded,
-// once, and nothing else.
-func (s *street) settled() {
+// settled checks that there is one webhook and that everything it was to deliver is recorded, once,
+// and nothing else.
+func (s *killableService) settled() {
 	s.Helper()
 	if err := s.sandbox.Settle(s.Context()); err != nil {
 		s.Fatal(err)
@@ -258,14 +257,14 @@ func (s *street) settled() {
 }
 
 // TestKilledAtEachStep kills the process with SIGKILL before and after every call and every write
-// of registering and of rotating, while customers write and a stranger knocks. Whoever is started
-// next mends it: nothing without a signature was taken, and nothing is lost.
+// of registering and of rotating, while customers write and an attacker sends forgeries. The next
+// process repairs it: nothing unsigned was accepted, and nothing is lost.
 func TestKilledAtEachStep(t *testing.T) {
-	for _, task := range []string{"tend", "rotate"} {
+	for _, deed := range []string{"tend", "rotate"} {
 		for killAt, most := 0, 0; killAt <= most; killAt++ {
-			t.Run(fmt.Sprintf("%s killed at %d", task, killAt), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s killed at %d", deed, killAt), func(t *testing.T) {
 				s := newStreet(t)
-				if task == "rotate" {
+				if deed == "rotate" {
 					first := s.open(0)
 					if said := first.asks("tend"); said == "" {
 						t.Fatal("it was killed")
@@ -277,7 +276,7 @@ func TestKilledAtEachStep(t *testing.T) {
 				s.intrudes(ctx, doomed.address)
 				var customers sync.WaitGroup
 				customers.Go(func() { s.writes(5) })
-				said := doomed.asks(task)
+				said := doomed.asks(deed)
 				customers.Wait()
 				if n, err := strconv.Atoi(said); killAt == 0 {
 					if most = n; err != nil || n < 6 {

@@ -40,9 +40,9 @@ func (d *desk) forges() {
 	}
 }
 
-// TestForgedWhileUnsure sends forged deliveries while nobody knows the secret, because no answer to
-// a rotation arrives: they cause neither rotations nor other calls, and when answers arrive again
-// the secret is soon known.
+// TestForgedWhileUnsure sends forged deliveries while the secret is unknown, because no answer to a
+// rotation arrives: they cause neither rotations nor other calls, and when answers arrive again the
+// secret is soon known.
 func TestForgedWhileUnsure(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -76,8 +76,8 @@ func TestForgedWhileUnsure(t *testing.T) {
 	}
 }
 
-// TestGrowingPauses looks as often as a stranger could make it: the attempts to replace a secret
-// are further and further apart, and an error is told once.
+// TestGrowingPauses checks as often as an attacker could cause it: the attempts to replace a secret
+// back off, and an error is logged once.
 func TestGrowingPauses(t *testing.T) {
 	for _, kind := range []string{"drop_after", "status_before"} {
 		t.Run(kind, func(t *testing.T) {
@@ -113,13 +113,13 @@ func TestGrowingPauses(t *testing.T) {
 				t.Errorf("the same trouble is told in %d ways: %v", len(said), said)
 			}
 			d.sandbox.ClearFaults()
-			must(s.Rotate(t.Context(), false)) // a person is not kept waiting
+			must(s.Rotate(t.Context(), false)) // a person does not wait for the backoff
 			d.tend(s)
 		})
 	}
 }
 
-// counts tells of every call.
+// counts is called for every call.
 type counts func(*http.Request)
 
 func (c counts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -127,8 +127,8 @@ func (c counts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestLeftUnsure lets the answer to a command get lost beside an engine that looks seldom: the
-// first delivery that is refused makes it replace the secret.
+// TestLeftUnsure loses the answer to a command beside an engine that checks rarely: the first
+// refused delivery makes it replace the secret.
 func TestLeftUnsure(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Every = time.Hour })

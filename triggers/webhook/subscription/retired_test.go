@@ -16,8 +16,7 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// leaks sends an event that somebody has signed who has a secret, at a time, and returns how it is
-// answered.
+// leaks sends an event signed with a leaked secret at a time, and returns the status of the answer.
 func (d *desk) leaks(secret service.Secret, at time.Time) int {
 	d.Helper()
 	stamp := strconv.FormatInt(at.Unix(), 10)
@@ -35,7 +34,7 @@ func (d *desk) leaks(secret service.Secret, at time.Time) int {
 	return res.StatusCode
 }
 
-// secret returns the one that the service signs with.
+// secret returns the service's current one.
 func (d *desk) secret(s *Subscription) service.Secret {
 	d.Helper()
 	return s.Secrets(d.now())[0]
@@ -47,8 +46,8 @@ func (d *desk) setAhead(by time.Duration) {
 	d.ahead = by
 }
 
-// TestRetiredSecret shows that a secret that was replaced counts for what was signed before that,
-// give or take the five minutes that clocks may differ, and for nothing else.
+// TestRetiredSecret shows that a replaced secret verifies what was signed before that, within five
+// minutes of clock skew, and nothing else.
 func TestRetiredSecret(t *testing.T) {
 	d := newDesk(t)
 	d.moves.Store(true)
@@ -71,7 +70,7 @@ func TestRetiredSecret(t *testing.T) {
 	}
 }
 
-// TestRetiredSecretOfBefore reads a record of an earlier version, which did not say when a secret
+// TestRetiredSecretOfBefore reads a record of an earlier version, which did not store when a secret
 // was replaced: it was valid for eight hours then.
 func TestRetiredSecretOfBefore(t *testing.T) {
 	d := newDesk(t)
@@ -93,13 +92,13 @@ func TestRetiredSecretOfBefore(t *testing.T) {
 	}
 }
 
-// TestRevoke lets a command revoke a secret that became known, beside an engine: who has it is
-// refused within seconds, and what the service signs is recorded.
+// TestRevoke lets a command revoke a leaked secret beside an engine: it is refused within seconds,
+// and the service's deliveries are recorded.
 func TestRevoke(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		fault   *sandbox.Fault
-		refused bool // the one that became known
+		refused bool // the leaked one
 		fails   bool
 	}{
 		{"answered", nil, true, false},

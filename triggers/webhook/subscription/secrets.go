@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// rereads is how often at most the record is read because a signature fits no secret: whoever
-	// forges signatures must not keep the journal busy.
+	// rereads is the shortest time between two reads of the record because a signature matches no
+	// secret: forged signatures must not keep the journal busy.
 	rereads = 200 * time.Millisecond
 
-	// believed is how long the record is believed to be as it was read, while deliveries come:
-	// after that a secret that was revoked does not count any more.
+	// believed is how long a read record is used while deliveries arrive: after that, a revoked secret
+	// is no longer accepted.
 	believed = time.Second
 
-	// patience is how long a delivery waits for a secret that is being made; the service wants an
-	// answer within 8 seconds. At most mostWaiting do.
-	patience    = 4 * time.Second
+	// secretWait is how long a delivery waits for a secret that is being created; the service wants an
+	// answer within 8 seconds. At most mostWaiting deliveries wait.
+	secretWait  = 4 * time.Second
 	mostWaiting = 32
 )
 
-// valid is the secrets that are valid until a time.
+// valid is a set of secrets and when it changes.
 type valid struct {
 	current []service.Secret
 	retired []retiredSecret
-	until   time.Time // when one of them ends; zero is never
-	from    *record   // with which they are found anew
+	until   time.Time // when the first of them expires; zero is never
+	from    *record   // to compute the next set from
 }
 
-// A retiredSecret counts for what was signed until a time.
+// A retiredSecret verifies what was signed until a time.
 type retiredSecret struct {
 	service.Secret
-	signed time.Time // zero is any
+	signed time.Time // zero means that any time is accepted
 }
 
-// Secrets returns the secrets that count for what was signed at a time: the configured ones, the
-// one that the service was last asked for, and those before it.
+// Secrets returns the secrets that verify what was signed at a time: the configured ones, the one
+// last issued by the service, and its predecessors.
 func (s *Subscription) Secrets(signed time.Time) []service.Secret {
 	s.keepUp()
 	v := s.valid.Load()
@@ -62,7 +62,8 @@ func (s *Subscription) Secrets(signed time.Time) []service.Secret {
 	return list
 }
 
-// keepUp reads the record where nobody has for a while. Meanwhile others go by what is known.
+// keepUp reads the record in the background if the last read is too old. Deliveries use the known
+// secrets meanwhile.
 func (s *Subscription) keepUp() {
 	s.mu.Lock()
 	mine := !s.reading && time.Since(s.read) >= believed
@@ -71,11 +72,11 @@ func (s *Subscription) keepUp() {
 	if mine {
 		ctx, cancel := context.WithTimeout(context.Background(), believed)
 		defer cancel()
-		_ = s.readOnce(ctx) // what cannot be read now is read by the next delivery
+		_ = s.readOnce(ctx) // the next delivery retries
 	}
 }
 
-// readOnce reads the record for all who wait for it.
+// readOnce reads the record once for all concurrent callers.
 func (s *Subscription) readOnce(ctx context.Context) error {
 	began := time.Now()
 	_, err := s.load(ctx)
@@ -85,8 +86,8 @@ func (s *Subscription) readOnce(ctx context.Context) error {
 	return err
 }
 
-// validFrom returns the secrets that are valid now, of those that can be opened. While a secret is
-// to be revoked none of the record's counts.
+// validFrom returns the secrets of a record that are valid now and can be opened. While a
+// revocation is pending, none of the record's are.
 func (s *Subscription) validFrom(r *record) *valid {
 	now := s.options.Now()
 	v := &valid{current: slices.Clone(s.options.Secrets), from: r}
@@ -114,7 +115,7 @@ func (s *Subscription) validFrom(r *record) *valid {
 	return v
 }
 
-// unseal puts the secrets of a record to use.
+// unseal opens the secrets of a record and puts them to use.
 func (s *Subscription) unseal(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +127,7 @@ func (s *Subscription) unseal(r *record) {
 			plain, err = s.unsealOne(k)
 		}
 		if err != nil && i == 0 {
-			s.locked = err // of older ones there is nothing to say: they come to their end by themselves
+			s.locked = err // older ones expire anyway
 		}
 		if err == nil {
 			opened[string(k.Sealed)] = plain
@@ -139,7 +140,7 @@ func (s *Subscription) unseal(r *record) {
 	s.valid.Store(s.validFrom(r))
 }
 
-func (s *Subscription) unsealOne(k kept) (service.Secret, error) {
+func (s *Subscription) unsealOne(k storedSecret) (service.Secret, error) {
 	key, err := s.options.Keys(false)
 	if err != nil {
 		return "", lockedError{err}
@@ -147,14 +148,14 @@ func (s *Subscription) unsealOne(k kept) (service.Secret, error) {
 	if key.id != k.Key {
 		return "", lockedError{fmt.Errorf("it is the key %s that it was sealed with, and this is %s", k.Key, key.id)}
 	}
-	plain, err := key.open(k.Sealed, s.purpose(k.Webhook))
+	plain, err := key.open(k.Sealed, s.sealPurpose(k.Webhook))
 	if err != nil {
 		return "", lockedError{err}
 	}
 	return plain, nil
 }
 
-// lockedError says that the journal has a secret that cannot be opened.
+// lockedError means that the journal has a secret that the key does not open.
 type lockedError struct{ cause error }
 
 func (e lockedError) Error() string {
@@ -163,9 +164,9 @@ func (e lockedError) Error() string {
 
 func (e lockedError) Unwrap() error { return e.cause }
 
-// key returns the key to seal a secret with. Unless a person asks for it, none is made, and none
-// takes the place of another, while the journal has a secret that only that other one opens: it may
-// be the right one, with which another engine is at work.
+// key returns the key to seal a secret with. While the journal has a secret that only another key
+// opens, it creates and uses no new key unless a person asks for that: the other key may be the
+// right one, in use by another engine.
 func (s *Subscription) key(asked bool) (*Key, error) {
 	s.mu.Lock()
 	locked := s.locked
@@ -176,8 +177,7 @@ func (s *Subscription) key(asked bool) (*Key, error) {
 	return s.options.Keys(true)
 }
 
-// Load reads what the journal has, so that deliveries can be verified before the service was asked
-// for anything.
+// Load reads the record, so that deliveries can be verified before the first call to the service.
 func (s *Subscription) Load(ctx context.Context) error {
 	if _, err := s.load(ctx); err != nil {
 		return err
@@ -187,9 +187,9 @@ func (s *Subscription) Load(ctx context.Context) error {
 	return s.locked
 }
 
-// Renew returns the secrets that count for what was signed at a time, for a signature that fits
-// none of those that Secrets gave: another engine, or a command, may have asked for one. Where one
-// is being asked for, it waits a moment for it.
+// Renew returns the secrets that verify what was signed at a time, for a signature that matches
+// none of Secrets: another engine or a command may have rotated the secret. If a rotation is in
+// progress, it waits a moment for it.
 func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Secret {
 	s.mu.Lock()
 	s.refused++
@@ -199,14 +199,14 @@ func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Se
 	}
 	s.mu.Unlock()
 	if full {
-		return s.Secrets(signed) // what is genuine among so many is delivered again
+		return s.Secrets(signed) // the service retries the genuine ones
 	}
 	defer func() {
 		s.mu.Lock()
 		s.waiting--
 		s.mu.Unlock()
 	}()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, secretWait)
 	defer cancel()
 	for s.reread(ctx, time.Now()) {
 		s.mu.Lock()
@@ -222,10 +222,10 @@ func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Se
 	return s.Secrets(signed)
 }
 
-// takeOver has the webhook looked at because somebody else has left it with a secret that nobody
-// knows, or has not come back from a change, as the first delivery shows that no secret fits. There
-// is one look for each change: a delivery may be forged.
-func (s *Subscription) takeOver(d *task) {
+// takeOver wakes the subscription because another process left the webhook with an unknown secret,
+// or did not finish a change; the first delivery that matches no secret shows that. Each change
+// wakes it once: a delivery may be forged.
+func (s *Subscription) takeOver(d *pendingChange) {
 	name := "given up"
 	if d != nil {
 		name = d.By + " " + d.Until.String()
@@ -239,8 +239,8 @@ func (s *Subscription) takeOver(d *task) {
 	}
 }
 
-// reread has the record read once more after a time, together with everybody else who wants it, and
-// not too often. It reports whether there was time for it.
+// reread reads the record again if the last read began before a time, shared with other callers and
+// rate-limited. It reports whether ctx left time for it.
 func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 	for {
 		s.mu.Lock()
@@ -253,7 +253,7 @@ func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 		case done:
 			return ctx.Err() == nil
 		case mine:
-			err := s.readOnce(ctx) // what cannot be read at the moment may be read when it is delivered again
+			err := s.readOnce(ctx) // the service retries the delivery
 			return err == nil && ctx.Err() == nil
 		}
 		select {
@@ -264,7 +264,7 @@ func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 	}
 }
 
-// takeRefused returns how many signatures fitted no secret since it was last asked.
+// takeRefused returns how many signatures have matched no secret since the last call.
 func (s *Subscription) takeRefused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestRotation shows that the new secret is trusted at once, and the one before it for eight hours
-// where that is configured.
+// TestRotation shows that the new secret is accepted at once, and the old one for eight hours if
+// configured.
 func TestRotation(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Secrets, o.Retired = []service.Secret{"configured"}, 8*time.Hour })
@@ -54,13 +54,13 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestFound shows what becomes of a webhook that somebody has registered by hand.
+// TestFound shows what happens to a webhook that was registered by hand.
 func TestFound(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		configured func(service.Secret) []service.Secret
 		repairs    []Repair
-		recorded   int // of two deliveries, of which the first comes before anything was looked at
+		recorded   int // of two deliveries, of which the first comes before the first check
 	}{
 		{"its secret is configured", func(s service.Secret) []service.Secret { return []service.Secret{s} }, nil, 2},
 		{"nobody knows its secret", func(service.Secret) []service.Secret { return nil }, []Repair{Rotated}, 1},
@@ -80,7 +80,7 @@ func TestFound(t *testing.T) {
 			if diff := cmp.Diff(tt.repairs, d.repairs); diff != "" {
 				t.Errorf("repairs (-want +got):\n%s", diff)
 			}
-			// The first is delivered again.
+			// The first is retried.
 			must(d.sandbox.Advance(t.Context(), time.Minute))
 			if err := d.sandbox.Settle(t.Context()); err != nil {
 				t.Fatal(err)
@@ -92,8 +92,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestRotatedByHand shows that a secret that somebody has replaced elsewhere is replaced again, but
-// not because a stranger sends wrong signatures, nor again and again.
+// TestRotatedByHand shows that a secret that was replaced elsewhere is replaced again, but not
+// because of forged signatures, and not repeatedly.
 func TestRotatedByHand(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -127,8 +127,8 @@ func TestRotatedByHand(t *testing.T) {
 	}
 }
 
-// TestRotatedByAnother shows that an engine learns of a secret that a command has asked for when
-// the first delivery comes that is signed with it.
+// TestRotatedByAnother shows that an engine learns of a command's new secret with the first
+// delivery signed with it.
 func TestRotatedByAnother(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -142,8 +142,8 @@ func TestRotatedByAnother(t *testing.T) {
 	}
 }
 
-// TestDeliveryWaitsForTheSecret delays the answer to a rotation: a delivery that is signed with the
-// new secret before anybody knows it is recorded all the same.
+// TestDeliveryWaitsForTheSecret delays the answer to a rotation: a delivery signed with the new
+// secret before it is known is recorded nevertheless.
 func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -156,7 +156,7 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	if _, err := s.Rotate(t.Context(), false); !service.IsUncertain(err) {
 		t.Fatalf("the answer was not lost: %v", err)
 	}
-	// Now nobody knows the secret; what comes is refused, and delivered again later.
+	// Now the secret is unknown; deliveries are refused, and retried later.
 	d.writes("hello")
 	if d.counted(webhook.Forged) != 1 || d.counted(webhook.Recorded) != 0 {
 		t.Errorf("%v", d.outcomes)
@@ -169,8 +169,8 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	if d.counted(webhook.Recorded) != 1 {
 		t.Errorf("%v", d.outcomes)
 	}
-	// While a secret is being asked for, what is signed with it waits.
-	begun, ok, err := s.begin(t.Context(), "rotate", func(*record) bool { return true })
+	// While a rotation is in progress, deliveries signed with the new secret wait.
+	begun, ok, err := s.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 	if !ok || err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +192,8 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	}
 }
 
-// TestLostAnswers lets the answers to both calls get lost: in the end there is one webhook, and its
-// secret is known.
+// TestLostAnswers loses the answers to both calls: in the end there is one webhook, and its secret
+// is known.
 func TestLostAnswers(t *testing.T) {
 	for _, operation := range []string{"POST /integrations/webhooks", "POST /integrations/webhooks/{id}/rotate-secret"} {
 		for _, kind := range []string{"drop_before", "drop_after", "status_before", "status_after"} {
@@ -219,7 +219,7 @@ func TestLostAnswers(t *testing.T) {
 				if strings.HasSuffix(operation, "rotate-secret") && !strings.Contains(err.Error(), "quando webhook rotate again") {
 					t.Errorf("nobody is told what to do: %v", err)
 				}
-				again := d.open() // it has been started anew
+				again := d.open() // a restart
 				again.SetRules(compile(t, "message.received"))
 				d.tend(again)
 				d.writes("hello")
@@ -231,8 +231,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestWrongKey shows that with another key nothing is rotated by itself, because the right one may
-// be in use elsewhere; that the rest goes on; and that a person can have another secret.
+// TestWrongKey shows that with another key nothing is rotated automatically, because the right one
+// may be in use elsewhere; that the rest works; and that a person can rotate.
 func TestWrongKey(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -254,7 +254,7 @@ func TestWrongKey(t *testing.T) {
 			d.tend(s)
 			id := d.hooks()[0].ID
 			must(d.client.UpdateWebhook(t.Context(), id, service.WebhookPatch{Active: service.Set(false)}))
-			// Even where the secret is not known any more: whoever has the right key finds that out too.
+			// Even if the secret is unknown: the engine with the right key finds that out too.
 			if err := d.sandbox.AddFault(sandbox.Fault{Operation: "POST /integrations/webhooks/{id}/rotate-secret", Kind: "drop_after", Count: 1}); err != nil {
 				t.Fatal(err)
 			}
@@ -295,8 +295,7 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// TestForgedFlood shows that whoever sends wrong signatures makes the journal neither busy nor
-// believe anything.
+// TestForgedFlood shows that forged signatures neither keep the journal busy nor are accepted.
 func TestForgedFlood(t *testing.T) {
 	d := newDesk(t)
 	counting := &countingCursors{Cursors: d.journal}

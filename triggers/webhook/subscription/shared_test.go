@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestTwoEngines lets engines that share a journal begin at the same time: there is one webhook,
-// every engine knows its secret, and it is subscribed to what all of them need.
+// TestTwoEngines starts engines that share a journal at the same time: there is one webhook, every
+// engine knows its secret, and it is subscribed to what all of them need.
 func TestTwoEngines(t *testing.T) {
 	d := newDesk(t)
 	all := make([]*Subscription, 4)
@@ -26,7 +26,7 @@ func TestTwoEngines(t *testing.T) {
 	for _, s := range all {
 		wait.Go(func() {
 			for range 3 {
-				_ = s.Tend(t.Context()) // somebody else may be at it
+				_ = s.Tend(t.Context()) // another engine may be busy with it
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestTwoEngines(t *testing.T) {
 			t.Errorf("engine %d (-want +got):\n%s", i, diff)
 		}
 	}
-	// What an engine needs that is gone is not needed for ever.
+	// What a stopped engine needs expires.
 	d.ahead = 5 * time.Minute
 	d.tend(all[0])
 	if got := d.hooks()[0].Events; !sameSet(got, []string{"message.received"}) {
@@ -67,8 +67,8 @@ func plain(secrets []service.Secret) (list []string) {
 	return list
 }
 
-// TestRegisteredMeanwhile lets another engine register the webhook after this one has found that
-// there is none: there is still one.
+// TestRegisteredMeanwhile lets another engine register the webhook after this one has found none:
+// there is still one.
 func TestRegisteredMeanwhile(t *testing.T) {
 	d := newDesk(t)
 	first := d.open(func(o *Options) { o.Alone = false })
@@ -83,7 +83,7 @@ func TestRegisteredMeanwhile(t *testing.T) {
 	}
 }
 
-// meanwhileCursors let something happen before a swap to a value that has a text in it.
+// meanwhileCursors call a function before a swap to a value that contains a text.
 type meanwhileCursors struct {
 	Cursors
 	swap string
@@ -98,11 +98,11 @@ func (c *meanwhileCursors) SwapCursor(ctx context.Context, name, old, value stri
 	return c.Cursors.SwapCursor(ctx, name, old, value)
 }
 
-// TestBusy shows that nobody begins what somebody else is at, and that this has an end.
+// TestBusy shows that a change in progress excludes others, and that this expires.
 func TestBusy(t *testing.T) {
 	d := newDesk(t)
 	dead := d.open(func(o *Options) { o.Alone = false })
-	if _, ok, err := dead.begin(t.Context(), "register", func(*record) bool { return true }); !ok || err != nil {
+	if _, ok, err := dead.beginChange(t.Context(), "register", func(*record) bool { return true }); !ok || err != nil {
 		t.Fatal(err)
 	}
 	s := d.open(func(o *Options) { o.Alone = false })
@@ -117,8 +117,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestOvertaken lets an engine stand still so long that another one takes over, and go on then: the
-// secret that the service signs with is known in the end.
+// TestOvertaken suspends an engine so long that another one takes over, and resumes it: in the end
+// the service's secret is known.
 func TestOvertaken(t *testing.T) {
 	for _, order := range []string{"stopped first", "stopped last"} {
 		t.Run(order, func(t *testing.T) {
@@ -128,14 +128,14 @@ func TestOvertaken(t *testing.T) {
 			d.tend(s)
 			id := d.hooks()[0].ID
 			stopped := d.open(func(o *Options) { o.Alone = false })
-			begun, _, err := stopped.begin(t.Context(), "rotate", func(*record) bool { return true })
+			begun, _, err := stopped.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
 			d.ahead = lease
 			next := d.open(func(o *Options) { o.Alone = false })
 			next.SetRules(compile(t, "message.received"))
-			beginning, _, err := next.begin(t.Context(), "rotate", func(*record) bool { return true })
+			beginning, _, err := next.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,18 +162,18 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestCommandKilled lets a command be killed after the service has replaced the secret: the engine
-// does so again as soon as nobody else can be at it, when a delivery shows that it is time.
+// TestCommandKilled kills a command after the service has replaced the secret: the engine rotates
+// again as soon as the change has expired, when a delivery shows that it is time.
 func TestCommandKilled(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Every = time.Hour })
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
 	command := d.open(func(o *Options) { o.Beside = true })
-	if _, ok, err := command.begin(t.Context(), "rotate", func(*record) bool { return true }); !ok || err != nil {
+	if _, ok, err := command.beginChange(t.Context(), "rotate", func(*record) bool { return true }); !ok || err != nil {
 		t.Fatal(err)
 	}
-	// So long that nobody comes by himself while the test waits.
+	// So long that the periodic check does not run during the test.
 	must(command.change(t.Context(), func(r *record) (bool, error) {
 		r.Doing.Until = d.now().Add(time.Hour)
 		return true, nil

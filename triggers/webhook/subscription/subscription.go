@@ -1,5 +1,5 @@
-// Package subscription looks after a workspace's webhook: that it is registered, active and
-// subscribed to what the rules need, and that its secret is known.
+// Package subscription keeps a workspace's webhook registered, active and subscribed to what the
+// rules need, and its secret known.
 package subscription
 
 import (
@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	// overlap is how long a secret was valid after another had taken its place, where a record of
-	// an earlier version does not say when that was.
+	// overlap is how long a replaced secret was valid, for records of an earlier version that do not
+	// say when that was.
 	overlap = 8 * time.Hour
 
-	// lease is how long somebody may be at a change, and calling is how long its call may take: less,
-	// so that there is time to record what came of it.
+	// lease is how long a change may take, and calling the timeout of its call: less, so that there is
+	// time to record the result.
 	lease   = 15 * time.Second
 	calling = 10 * time.Second
 
-	// every is a little less than a minute, so that what was switched off is active again within one.
+	// every is a little less than a minute, so that a disabled webhook is active again within one.
 	every = 50 * time.Second
 
-	// looking is how long a look may take, with pauses that the service asks for.
+	// looking is the timeout of one check, with pauses that the service asks for.
 	looking = time.Minute
 
-	// needed is how long what an engine needs is heeded after it last said so.
+	// needed is how long the events that an engine has declared count after it last declared them.
 	needed = 3 * time.Minute
 )
 
-// A Repair is something that was not as it should be, and is again.
+// A Repair is something that a check has put right.
 type Repair string
 
-// The repairs.
+// The kinds of repairs.
 const (
 	Registered   Repair = "registered"
-	Reactivated  Repair = "reactivated" // it had been switched off
-	Resubscribed Repair = "events"      // it was subscribed to others than the rules need
+	Reactivated  Repair = "reactivated" // it had been disabled
+	Resubscribed Repair = "events"      // it was subscribed to other events than the rules need
 	Rotated      Repair = "rotated"     // the secret was replaced
 )
 
@@ -57,83 +57,80 @@ type Options struct {
 	Client    *service.Client
 	Cursors   Cursors
 	Keys      Keys
-	URL       string // under which the service reaches the receiver
-	Name      string // of the webhook; empty is quando
+	URL       string // at which the service reaches the receiver
+	Name      string // of the webhook; empty means quando
 
-	// Secrets are those that a person has configured. They are valid besides the one that is looked
-	// after.
+	// Secrets are the configured ones. They are valid besides the managed one.
 	Secrets []service.Secret
-	// Retired is how long a secret goes on to count for everything after another has taken its
-	// place; 0 is that it counts only for what was signed before that, give or take what clocks may
-	// differ.
+	// Retired is how long a replaced secret is accepted for everything; 0 accepts only what was signed
+	// before it was replaced, allowing for clock skew.
 	Retired time.Duration
 
-	// Beside says that this is a command, and not the engine.
+	// Beside says that this is a command and not the engine.
 	Beside bool
 	// Alone says that no other engine shares the journal.
 	Alone bool
 
-	// Every is how often the webhook is looked at; 0 is a little less than a minute.
+	// Every is the time between checks; 0 is a little less than a minute.
 	Every time.Duration
 
-	// Waits returns those of the events that runs still wait for which began when the rules were
-	// others; nil is none.
+	// Waits returns which of the events are still awaited by runs of earlier rules; nil means none.
 	Waits func(ctx context.Context, events []string) ([]string, error)
-	// Repaired is told of every repair, and after Reactivated that what happened meanwhile was not
-	// delivered; nil is nobody.
+	// Repaired is called after every repair; after Reactivated, events of the meantime were not
+	// delivered. May be nil.
 	Repaired func(Repair)
-	// Missing is told which events the rules need that cannot be subscribed to, when that is first
-	// known and whenever it changes; nil is nobody.
+	// Missing is called with the events that the rules need and that cannot be subscribed to, when
+	// they are first known and whenever they change. May be nil.
 	Missing func(events []string)
 
 	Now    func() time.Time // nil is the real clock
 	Logger *slog.Logger     // nil means no log
 }
 
-// A Status is how the webhook stands, as it was seen last.
+// A Status is the webhook's state at the last check.
 type Status struct {
-	Checked time.Time // zero is never
-	Problem string    // what stands in the way; empty is nothing
+	Checked time.Time // zero if never
+	Problem string    // empty if there is none
 
-	Webhook string // its id; empty is that there is none
+	Webhook string // its id; empty if there is none
 	Active  bool
-	Idle    bool      // the rules need no event that can be subscribed to, so there need not be a webhook
-	Events  []string  // that it is subscribed to
-	Missing []string  // that the rules need and that cannot be subscribed to
-	Rotated time.Time // since when the secret is the one that we have asked for; zero is that it is a configured one
+	Idle    bool      // the rules need no event that can be subscribed to, so no webhook is needed
+	Events  []string  // subscribed to
+	Missing []string  // needed by the rules, but not available to subscribe to
+	Rotated time.Time // when the managed secret was issued; zero if a configured one is used
 }
 
-// A Subscription looks after one workspace's webhook.
+// A Subscription manages one workspace's webhook.
 type Subscription struct {
 	options Options
 	me      string
 	wake    chan struct{}
 	asking  time.Duration
 
-	recording sync.Mutex // what was read of the record first is put to use first
+	recording sync.Mutex // orders reads of the record with putting them to use
 
-	tending sync.Mutex // one look at a time
-	// What follows is of the one that looks.
-	activated  string    // the webhook that the look before switched on, where that did not show
-	subscribed string    // how the webhook was shown when the look before changed its events, where that did not show
-	offered    []string  // the events that can be subscribed to, as the service last said
-	unsaid     error     // why it did not say
-	askAgain   time.Time // until when it is not asked again after that
+	checking sync.Mutex // one check at a time
+	// Only the holder of checking uses the fields below.
+	activated  string    // the webhook that the last check activated, if the service did not show it as active
+	subscribed string    // the webhook's state when the last check changed its events, if the change did not show
+	offered    []string  // the events available to subscribe to, as last read
+	unsaid     error     // why they could not be read
+	askAgain   time.Time // when to retry after that
 
 	mu      sync.Mutex
-	rules   []string // the events that they need
-	known   bool     // the rules have been loaded
+	rules   []string // the events they need
+	known   bool     // the rules are loaded
 	status  Status
-	missing []string                  // as the Missing option was told
-	told    bool                      // it was
-	opened  map[string]service.Secret // by what is sealed
-	locked  error                     // why sealed secrets cannot be opened; nil is that all can
-	doing   *task                     // what somebody was at when the record was last read
-	unsure  bool                      // nobody knew the secret then
-	awaited string                    // the change of somebody else whose end a delivery has asked for
-	refused int                       // signatures that fitted no secret since the last look
-	read    time.Time                 // when the last reading for a delivery began
-	reading bool                      // one goes on
+	missing []string                  // last passed to the Missing option
+	told    bool                      // it was passed
+	opened  map[string]service.Secret // by their sealed form
+	locked  error                     // why sealed secrets cannot be opened; nil if all can
+	doing   *pendingChange            // the change in progress when the record was last read
+	unsure  bool                      // the secret was unknown then
+	awaited string                    // the other process's change whose end a delivery has asked for
+	refused int                       // signatures that matched no secret since the last check
+	read    time.Time                 // when the last read for a delivery began
+	reading bool                      // one is in progress
 	waiting int                       // deliveries that wait for a secret
 
 	attempts attempts
@@ -143,7 +140,7 @@ type Subscription struct {
 
 const engineName = "engine-"
 
-// New returns a subscription. It connects to nothing.
+// New returns a subscription. It makes no calls.
 func New(o Options) (*Subscription, error) {
 	if o.Client == nil || o.Cursors == nil || o.Keys == nil || o.URL == "" {
 		return nil, errors.New("subscription: a client, cursors, keys and the public url are required")
@@ -177,7 +174,7 @@ func New(o Options) (*Subscription, error) {
 	return s, nil
 }
 
-// SetRules says which rules are in use. The webhook follows at once.
+// SetRules replaces the rules. It wakes the check.
 func (s *Subscription) SetRules(set *rules.Set) {
 	s.mu.Lock()
 	s.rules, s.known = set.Listens(), true
@@ -185,15 +182,15 @@ func (s *Subscription) SetRules(set *rules.Set) {
 	s.Wake()
 }
 
-// Wake has the webhook looked at soon, and not only when it is time.
+// Wake requests a check now.
 func (s *Subscription) Wake() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it is about to be looked at
+	default: // a check is pending already
 	}
 }
 
-// Run looks after the webhook until ctx ends.
+// Run checks the webhook until ctx ends.
 func (s *Subscription) Run(ctx context.Context) error {
 	last := ""
 	for ctx.Err() == nil {
@@ -206,7 +203,7 @@ func (s *Subscription) Run(ctx context.Context) error {
 		cancel()
 		pause := s.options.Every
 		if busy, ok := errors.AsType[*busyError](err); ok {
-			pause = min(pause, max(busy.left, time.Second)) // then nobody is at it any more
+			pause = min(pause, max(busy.left, time.Second)) // then the other process's change has ended or expired
 		}
 		if wait := s.untilAttempt(); wait > 0 {
 			pause = min(pause, wait)
@@ -218,7 +215,7 @@ func (s *Subscription) Run(ctx context.Context) error {
 		if service.IsUncertain(err) && said != last {
 			pause = min(pause, 5*time.Second)
 		}
-		// The same trouble is told once, and that it is over.
+		// Logs each problem once, and its end.
 		switch {
 		case onlyBusy(err):
 			said = last
@@ -238,7 +235,7 @@ func (s *Subscription) Run(ctx context.Context) error {
 	return nil
 }
 
-// Status returns how the webhook stands.
+// Status returns the status of the last check.
 func (s *Subscription) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +244,7 @@ func (s *Subscription) Status() Status {
 	return st
 }
 
-// repaired tells of a repair.
+// repaired logs and reports a repair.
 func (s *Subscription) repaired(what Repair, message string, args ...any) {
 	s.options.Logger.Info(message, append([]any{"url", s.options.URL, "repair", string(what)}, args...)...)
 	s.options.Repaired(what)

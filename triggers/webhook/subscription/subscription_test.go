@@ -18,8 +18,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestRegisters shows that the webhook is registered with exactly what the rules need, once, and
-// that what it delivers is trusted.
+// TestRegisters shows that the webhook is registered once, with exactly what the rules need, and
+// that its deliveries are accepted.
 func TestRegisters(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -37,7 +37,7 @@ func TestRegisters(t *testing.T) {
 	if d.counted(webhook.Recorded) != 1 || len(d.outcomes) != 1 {
 		t.Errorf("%v", d.outcomes)
 	}
-	// After a restart nothing is done again, and the secret is known before the service was asked.
+	// A restart repeats nothing, and knows the secret before the first call.
 	again := d.open()
 	if err := again.Load(t.Context()); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestRegisters(t *testing.T) {
 	}
 }
 
-// TestSecretIsSealed looks for the secret in everything that is written down.
+// TestSecretIsSealed searches for the secret in everything that is stored.
 func TestSecretIsSealed(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -80,8 +80,8 @@ func TestSecretIsSealed(t *testing.T) {
 	}
 }
 
-// TestFollowsTheRules shows that the events change with the rules, and what becomes of those that
-// cannot be subscribed to.
+// TestFollowsTheRules shows that the events follow the rules, and what happens to those that cannot
+// be subscribed to.
 func TestFollowsTheRules(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -119,7 +119,7 @@ func TestCardEvents(t *testing.T) {
 }
 
 // TestNothingToHear shows that without anything to subscribe to no webhook is registered, and that
-// this is no trouble.
+// this is no problem.
 func TestNothingToHear(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -130,8 +130,7 @@ func TestNothingToHear(t *testing.T) {
 	}
 }
 
-// TestKeepsWhatRunsWaitFor shows that events stay subscribed which only runs of rules of before
-// need.
+// TestKeepsWhatRunsWaitFor shows that events stay subscribed that only runs of earlier rules need.
 func TestKeepsWhatRunsWaitFor(t *testing.T) {
 	d := newDesk(t)
 	waits := []string{"message.sent"}
@@ -157,8 +156,8 @@ func TestKeepsWhatRunsWaitFor(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff lets ten deliveries fail for good, which switches the webhook off: it is active
-// again at the next look, somebody is told, and what comes then is received.
+// TestSwitchedOff lets ten deliveries fail for good, which disables the webhook: the next check
+// reactivates it and reports that, and later deliveries are received.
 func TestSwitchedOff(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Every = 20 * time.Millisecond })
@@ -193,8 +192,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestChangedAgain shows that a webhook which is changed again soon after it was mended is mended
-// again, and that this counts: what was missed meanwhile is to be found.
+// TestChangedAgain shows that a webhook that is changed again soon after a repair is repaired
+// again, and that this counts: a backfill has to find what was missed.
 func TestChangedAgain(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -216,9 +215,9 @@ func TestChangedAgain(t *testing.T) {
 	}
 }
 
-// TestEventsUnanswered shows that a service that never says what can be subscribed to, and asks for
-// a pause instead, keeps nobody from registering the webhook, nor from switching it on, nor from
-// having it follow the rules; and that it is not asked with every look.
+// TestEventsUnanswered shows that a service that never lists the available events, and asks for a
+// pause instead, prevents neither registration, nor activation, nor following the rules; and that
+// not every check asks for the list.
 func TestEventsUnanswered(t *testing.T) {
 	d := newDesk(t)
 	if err := d.sandbox.AddFault(sandbox.Fault{Operation: "GET /integrations/webhooks/events", Kind: "status_before", Status: http.StatusTooManyRequests, RetryAfter: 1}); err != nil {
@@ -264,10 +263,10 @@ func TestEventsUnanswered(t *testing.T) {
 	}
 }
 
-// A mumbling service does not say of its webhooks whether they are active, or for which events.
-type mumbling []string
+// A vagueService does not show whether its webhooks are active, or for which events.
+type vagueService []string
 
-func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m vagueService) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/integrations/webhooks") {
 		return res, err
@@ -281,10 +280,10 @@ func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// TestUnmoved shows that a change that does not show is not taken for a repair each time, and that
-// somebody is told what to do.
+// TestUnmoved shows that a change that does not show counts as one repair, and that the log says
+// what to do.
 func TestUnmoved(t *testing.T) {
-	for _, names := range []mumbling{{"active"}, {"events"}, {"active", "events"}} {
+	for _, names := range []vagueService{{"active"}, {"events"}, {"active", "events"}} {
 		d := newDesk(t)
 		d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey), Transport: names}))
 		s := d.open()
@@ -308,7 +307,7 @@ func TestUnmoved(t *testing.T) {
 	}
 }
 
-// TestWithinAMinute holds the usual interval to what is promised.
+// TestWithinAMinute checks the default interval against the documented one.
 func TestWithinAMinute(t *testing.T) {
 	if d := newDesk(t); d.open().options.Every > 55*time.Second {
 		t.Error(d.open().options.Every)
@@ -336,7 +335,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestSameAddress knows an address that the service writes in another way.
+// TestSameAddress recognizes an address in another spelling.
 func TestSameAddress(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -357,7 +356,7 @@ func TestSameAddress(t *testing.T) {
 	}
 }
 
-// TestTrouble shows that what stands in the way is said with what to do about it.
+// TestTrouble shows that each problem is reported with its remedy.
 func TestTrouble(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -13,26 +13,26 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Tend looks at the webhook once, and mends what is not as it should be.
+// Tend checks the webhook once, and repairs it.
 func (s *Subscription) Tend(ctx context.Context) error {
-	s.tending.Lock()
-	defer s.tending.Unlock()
+	s.checking.Lock()
+	defer s.checking.Unlock()
 	s.mu.Lock()
 	known := s.known
 	s.mu.Unlock()
 	if !known {
-		return nil // nobody knows what it should be like
+		return nil // the rules are not loaded yet
 	}
 	seen, err := s.tend(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return err // somebody stops; there is no trouble
+		return err // a shutdown is no problem
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil && !onlyBusy(err) {
 		s.status.Problem = err.Error()
 		if seen == nil {
-			return err // what was seen last is still the best that is known
+			return err // the last status is still the best known
 		}
 		seen.Problem = err.Error()
 	}
@@ -44,7 +44,7 @@ func (s *Subscription) Tend(ctx context.Context) error {
 	return err
 }
 
-// tend returns how the webhook stands; nil is that nobody knows.
+// tend returns the webhook's status, or nil if it is unknown.
 func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	r, err := s.declare(ctx)
 	if err != nil {
@@ -54,11 +54,10 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	own, more := s.own(hooks, r)
+	own, more := s.ownWebhook(hooks, r)
 	errs := []error{more}
 	if own != nil {
-		// That it delivers comes first: what is asked after it may take long, or make the service ask for
-		// a pause.
+		// Activation comes first: later calls may take long, or make the service ask for a pause.
 		own, err = s.revive(ctx, r, own)
 		errs = append(errs, err)
 	}
@@ -92,7 +91,7 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	return st, errors.Join(distinct(errs)...)
 }
 
-// distinct leaves out what was said already: one cause may stand in the way of several things.
+// distinct removes repeated errors: one cause may affect several steps.
 func distinct(errs []error) (list []error) {
 	said := map[string]bool{}
 	for _, err := range errs {
@@ -104,15 +103,15 @@ func distinct(errs []error) (list []error) {
 	return list
 }
 
-// declare reads the record and says in it what our rules need, where other engines must know. It
-// forgets secrets whose time is over.
+// declare reads the record and adds the events that our rules need, if other engines share it. It
+// drops expired secrets.
 func (s *Subscription) declare(ctx context.Context) (*record, error) {
 	s.mu.Lock()
 	events := s.rules
 	s.mu.Unlock()
 	return s.change(ctx, func(r *record) (bool, error) {
 		now := s.options.Now()
-		changed := r.forget(now)
+		changed := r.dropExpired(now)
 		if s.options.Beside {
 			return changed, nil
 		}
@@ -132,10 +131,10 @@ func (s *Subscription) declare(ctx context.Context) (*record, error) {
 	})
 }
 
-// wanted returns the events to subscribe to, and those that are needed but cannot be subscribed to.
-// Engines that share a journal may have other rules for a while: each hears what all of them need.
-// Where the service does not say what can be subscribed to, that is an error besides: it is no
-// reason to hear nothing.
+// wanted returns the events to subscribe to, and those that are needed but not available. Engines
+// that share a journal may have different rules for a while: the webhook delivers what all of them
+// need. If the service does not list the available events, wanted returns an error besides, and the
+// other results stay valid.
 func (s *Subscription) wanted(ctx context.Context, r *record, own *service.Webhook) (want, missing []string, err error) {
 	available, err := s.available(ctx)
 	if len(available) == 0 {
@@ -178,16 +177,15 @@ func (s *Subscription) wanted(ctx context.Context, r *record, own *service.Webho
 }
 
 const (
-	// asking is how long the service may take to say what can be subscribed to: a look has more to do.
+	// asking is the timeout to list the available events: a check has more to do.
 	asking = 10 * time.Second
 
-	// unanswered is how long it is not asked again when it did not say: with a 429 all calls of the
-	// workspace wait.
+	// unanswered is the pause after the list failed: a 429 delays all calls of the workspace.
 	unanswered = 5 * time.Minute
 )
 
-// available returns the events that can be subscribed to; with an error those that could be when
-// the service last said so, if it ever did.
+// available returns the events available to subscribe to; with an error, the last known ones, if
+// any.
 func (s *Subscription) available(ctx context.Context) ([]string, error) {
 	if s.options.Now().Before(s.askAgain) {
 		return s.offered, s.unsaid
@@ -205,29 +203,29 @@ func (s *Subscription) available(ctx context.Context) ([]string, error) {
 }
 
 // documented are the events that the service's reference allows in a subscription. Others, such as
-// those of cards, only where the service lists them.
+// those of cards, are used only if the service lists them.
 var documented = vocabulary.DocumentedEvents()
 
-// strange reports whether the service may sign with a secret that is not known here.
-func (s *Subscription) strange(r *record, own *service.Webhook) bool {
+// secretUnknown reports whether the service may sign with an unknown secret.
+func (s *Subscription) secretUnknown(r *record, own *service.Webhook) bool {
 	current := r.current()
 	return r.Unsure || (current == nil || current.Webhook != own.ID) && len(s.options.Secrets) == 0
 }
 
-// revive replaces a secret that nobody knows, and switches the webhook on. The secret first: what
-// an active webhook delivers before would be refused.
+// revive replaces an unknown secret and activates the webhook. The secret comes first: an active
+// webhook with an unknown secret delivers what is refused.
 func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webhook) (*service.Webhook, error) {
 	var errs []error
-	if s.strange(r, own) {
+	if s.secretUnknown(r, own) {
 		errs = append(errs, s.attempt(func() error {
-			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", nil, func(r *record) bool { return s.strange(r, own) })
+			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", nil, func(r *record) bool { return s.secretUnknown(r, own) })
 		}))
 	}
 	own, err := s.activate(ctx, own)
 	return own, errors.Join(append(errs, err)...)
 }
 
-// activate switches the webhook on.
+// activate activates the webhook.
 func (s *Subscription) activate(ctx context.Context, own *service.Webhook) (*service.Webhook, error) {
 	if own.Active {
 		s.activated = ""
@@ -238,18 +236,18 @@ func (s *Subscription) activate(ctx context.Context, own *service.Webhook) (*ser
 	}
 	after := *own
 	after.Active = true
-	shown := s.look(ctx, own.ID)
+	shown := s.readWebhook(ctx, own.ID)
 	if moved := shown != nil && shown.Active; !moved && s.activated == own.ID {
 		return &after, fmt.Errorf("%w: it is shown as active false, and it was given active true; where the service calls that otherwise, set webhook.active in the profile", errUnmoved)
 	} else if s.activated = own.ID; moved {
-		s.activated = "" // who finds it off after this knows that it was switched off again
+		s.activated = "" // if it is off at the next check, it was disabled again
 	}
 	s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
 	return &after, nil
 }
 
-// look returns the webhook as it is shown after it was changed, or nil where nobody knows.
-func (s *Subscription) look(ctx context.Context, id string) *service.Webhook {
+// readWebhook returns the webhook as shown after a change, or nil if unknown.
+func (s *Subscription) readWebhook(ctx context.Context, id string) *service.Webhook {
 	hooks, err := s.options.Client.ListWebhooks(ctx)
 	i := slices.IndexFunc(hooks, func(h service.Webhook) bool { return h.ID == id })
 	if err != nil || i < 0 {
@@ -258,8 +256,8 @@ func (s *Subscription) look(ctx context.Context, id string) *service.Webhook {
 	return &hooks[i]
 }
 
-// subscribe has the webhook deliver what the rules need. Without wanted events those that it has
-// stay: it cannot have none.
+// subscribe subscribes the webhook to what the rules need. Without wanted events it keeps those it
+// has: it cannot have none.
 func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want []string) (*service.Webhook, error) {
 	want = s.keepWaited(ctx, own.Events, want)
 	if len(want) == 0 || sameSet(own.Events, want) {
@@ -272,7 +270,7 @@ func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want
 	after := *own
 	after.Events = want
 	before := fmt.Sprint(own.ID, slices.Sorted(slices.Values(own.Events)))
-	shown := s.look(ctx, own.ID)
+	shown := s.readWebhook(ctx, own.ID)
 	if moved := shown != nil && sameSet(shown.Events, want); !moved && s.subscribed == before {
 		return &after, fmt.Errorf("%w: it is shown with the events %v, and it was given the events %v; where the service calls these otherwise, set webhook.events in the profile", errUnmoved, own.Events, want)
 	} else if s.subscribed = before; moved {
@@ -282,12 +280,11 @@ func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want
 	return &after, nil
 }
 
-// errUnmoved says that a change was taken by the service and does not show. It is made again with
-// each look, and counted once: it may have been made, and not be told.
+// errUnmoved means that the service accepted a change and does not show it. Each check makes it
+// again, but counts it once: it may have been made and not be shown.
 var errUnmoved = errors.New("the webhook stays as it was after it was changed")
 
-// keepWaited adds to the wanted events those that are not needed by the rules any more, but by runs
-// that began before.
+// keepWaited adds to the wanted events those that only runs of earlier rules still wait for.
 func (s *Subscription) keepWaited(ctx context.Context, has, want []string) []string {
 	spare := slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(want, name) })
 	if len(want) == 0 || len(spare) == 0 || s.options.Waits == nil {
@@ -306,13 +303,13 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }
 
-// rotateAgain is how soon at most a secret is replaced because the service reports that its
-// deliveries are refused: there may be another reason for it.
+// rotateAgain is the shortest time between two rotations because the service reports refused
+// deliveries: they may have another cause.
 const rotateAgain = 10 * time.Minute
 
-// verifySecret replaces the secret where the service signs with another one than we know, as after
-// somebody has replaced it by hand. Anybody can send a wrong signature; so it counts only where the
-// service itself tells that its latest delivery was refused.
+// verifySecret replaces the secret if the service signs with an unknown one, as after a manual
+// rotation. Anyone can send a wrong signature, so it acts only if the service itself reports that
+// its latest delivery was refused.
 func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) error {
 	deliveries, err := s.options.Client.ListDeliveries(ctx, own.ID)
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 
 const queue = "desk"
 
-// An event is the part of a delivery that matters here.
+// An event is the relevant part of a delivery.
 type event struct {
 	ID   string `json:"id"`
 	Data struct {
@@ -81,12 +81,12 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 	return nil
 }
 
-// A door takes deliveries. One is acknowledged when the server has recorded the workflow's start,
+// A door accepts deliveries. It acknowledges one when the server has recorded the workflow's start,
 // and a repeat starts nothing.
 type door struct {
 	temporal client.Client
 	secret   []byte
-	eager    bool // a workflow goes to the worker of this process, and the server need not look for one
+	eager    bool // a workflow goes to the worker of this process, without a search by the server
 }
 
 // signed reports whether the service has signed a delivery, within the last five minutes.
@@ -182,7 +182,7 @@ func untilItWorks[T any](try func() (T, error)) (thing T, err error) {
 	return thing, err
 }
 
-// endWithParent ends this process when the server has gone away.
+// endWithParent ends this process when its parent has exited.
 func endWithParent() {
 	parent, _ := strconv.Atoi(os.Getenv("PARENT"))
 	for os.Getppid() == parent {

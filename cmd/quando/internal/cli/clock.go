@@ -2,5 +2,5 @@ package cli
 
 import "time"
 
-// Now tells the time that is shown and recorded. Tests have a clock of their own.
+// Now is the clock of what is shown and recorded. Tests replace it.
 var Now = time.Now

@@ -8,7 +8,7 @@ import (
 // A Palette colours words on a terminal, and leaves them plain in a pipe.
 type Palette bool
 
-// Colours decides whether what is written to w is looked at by a person.
+// Colours decides whether w is a terminal that shows colours.
 func Colours(w io.Writer) Palette {
 	return os.Getenv("NO_COLOR") == "" && Palette(IsTerminal(w))
 }

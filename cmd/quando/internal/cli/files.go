@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// ReadBounded reads a rule file, and of one that is too large only enough to say so.
+// ReadBounded reads a rule file; of one that is too large, only enough to report that.
 func ReadBounded(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

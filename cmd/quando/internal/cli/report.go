@@ -15,7 +15,7 @@ type Report struct {
 	Problems rules.Problems `json:"problems"`
 	Rules    []ruleReport   `json:"rules"`
 	Scopes   []string       `json:"scopes"` // of the verbs' own calls
-	Reads    []string       `json:"reads"`  // of the calls that fetch facts, look up names and settle repeats
+	Reads    []string       `json:"reads"`  // of the calls that fetch facts, look up names and check retries
 	Cycles   [][]string     `json:"cycles"`
 
 	files int
@@ -28,13 +28,13 @@ type ruleReport struct {
 	Reads  []string    `json:"reads"`
 }
 
-// NewReport returns a report of nothing. Its lists are empty and not null: programs read them.
+// NewReport returns an empty report. Its lists are empty and not null: programs read them.
 func NewReport() *Report {
 	// Empty lists, not null: programs read this.
 	return &Report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}}
 }
 
-// Add tells of a rule set.
+// Add adds a rule set.
 func (r *Report) Add(files int, set *rules.Set, problems rules.Problems) {
 	r.files += files
 	r.Problems = append(r.Problems, problems...)
@@ -58,8 +58,8 @@ func (r *Report) Add(files int, set *rules.Set, problems rules.Problems) {
 	}
 }
 
-// WriteText writes the report for people. What goes beyond the verbs' own scopes is a note, apart
-// from the answer.
+// WriteText writes the report for people. Scopes beyond those of the verbs go to notes, apart from
+// the answer.
 func (r *Report) WriteText(w, notes io.Writer) {
 	c := Colours(w)
 	for _, p := range r.Problems {

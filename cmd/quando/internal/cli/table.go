@@ -9,9 +9,8 @@ import (
 // TableWidth is how many columns of a terminal a table takes at most.
 const TableWidth = 100
 
-// A Table is rows under a head, each with lines of its own below it. It measures what a terminal
-// shows, which text/tabwriter does not: colours take no room there, and some characters take two
-// columns.
+// A Table is rows under a header, each with further lines below it. It measures the terminal width,
+// which text/tabwriter does not: colours take no space, and some characters take two columns.
 type Table struct {
 	Head []string
 	rows []tableRow

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OrEmpty returns a mapping that is written as {} where there is none.
+// OrEmpty returns a non-nil mapping, which is written as {}.
 func OrEmpty(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}

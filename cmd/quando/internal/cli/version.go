@@ -18,7 +18,7 @@ func Version() string {
 	return "(devel)"
 }
 
-// Commit returns the commit that it was built from; empty where nobody recorded it.
+// Commit returns the commit of the build, or "" if not recorded.
 func Commit() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

@@ -43,8 +43,7 @@ func (f *WaitFlag) TimeoutText() string {
 	return fmt.Sprintf("No engine has taken it up in %s. It happens as soon as one runs (quando run).", f)
 }
 
-// Until asks done again and again until it says yes or the time is over, and reports whether it
-// did.
+// Until polls done until it returns true or the time is over, and reports whether it did.
 func (f *WaitFlag) Until(ctx context.Context, done func() (bool, error)) (bool, error) {
 	over := time.Now().Add(f.Duration)
 	for {

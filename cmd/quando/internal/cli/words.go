@@ -28,7 +28,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Span writes a length of time as closely as a person wants to know it: 45s, 12m, 3h20m, 2d4h, 30d.
+// Span formats a duration in readable precision: 45s, 12m, 3h20m, 2d4h, 30d.
 func Span(d time.Duration) string {
 	unit := time.Second
 	switch {

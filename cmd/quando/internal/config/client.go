@@ -58,7 +58,7 @@ func (c *Config) Profile(w *Workspace) (service.Profile, error) {
 	return p, nil
 }
 
-// ProfilePaths returns the paths at which a profile looks for a field of a section.
+// ProfilePaths returns the candidate paths of a profile for a field of a section.
 func ProfilePaths(p *service.Profile, section, field string) []string {
 	for _, c := range p.Candidates(section) {
 		if c.Field == field {

@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
-// TestProfileFile shows that a profile is read whole: an empty one is the default, and all that is
-// wrong with one is told.
+// TestProfileFile shows that a profile is read whole: an empty one is the default, and all its
+// problems are reported.
 func TestProfileFile(t *testing.T) {
 	dir := t.TempDir()
 	profile := filepath.Join(dir, "profile.yaml")

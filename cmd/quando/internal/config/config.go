@@ -31,14 +31,14 @@ type Config struct {
 	Keep    time.Duration
 
 	SecretKey     service.Secret // with which secrets are sealed in the journal
-	SecretKeyFile string         // where it is instead; empty is beside the journal
+	SecretKeyFile string         // of the key; empty is beside the journal
 
 	Console struct {
 		Listen    string
 		Token     service.Secret
 		Users     map[string]console.User
 		Hosts     []string
-		Forwarded string // the header in which a proxy says who asks
+		Forwarded string // the header with the client address from a proxy
 		ReadOnly  bool   // rules cannot be written through it
 		TLS       *bool  // whether it is encrypted as listen is; nil is where it is not a loopback address
 	}
@@ -66,7 +66,7 @@ type Workspace struct {
 		Webhook   struct {
 			Secrets   []service.Secret
 			PublicURL string
-			Check     time.Duration // how often the webhook is looked at
+			Check     time.Duration // the time between checks of the webhook
 			Retired   time.Duration // how long a replaced secret counts for everything; 0 is not
 		}
 	}
@@ -87,13 +87,13 @@ type Workspace struct {
 	Timezone *time.Location
 }
 
-// Rate is so many in any window of a length.
+// Rate is a maximum in any window of a length.
 type Rate struct {
 	Times int
 	Per   time.Duration
 }
 
-// Default is what holds where the file says nothing.
+// Default is the configuration without a file.
 func Default() *Config {
 	c := &Config{Listen: ":8080", Journal: "quando.db", Keep: 30 * 24 * time.Hour}
 	c.Console.Listen = "127.0.0.1:8081"
@@ -102,7 +102,7 @@ func Default() *Config {
 	return c
 }
 
-// DefaultWorkspace is what holds for a workspace where the file says nothing.
+// DefaultWorkspace is a workspace's configuration without a file.
 func DefaultWorkspace() Workspace {
 	var w Workspace
 	w.Rules = "rules"
@@ -116,8 +116,7 @@ func DefaultWorkspace() Workspace {
 	return w
 }
 
-// Load reads the file and the environment. A file that is not there is an error unless it may be
-// missing.
+// Load reads the file and the environment. A missing file is an error unless mayBeMissing.
 func Load(file string, mayBeMissing bool) (*Config, error) {
 	c := Default()
 	c.Folder = filepath.Dir(file)
@@ -139,7 +138,7 @@ func Load(file string, mayBeMissing bool) (*Config, error) {
 	return c, nil
 }
 
-// configError says all that is wrong with a configuration, or nil.
+// configError returns all problems of a configuration as one error, or nil.
 func configError(problems source.Problems) error {
 	if err := problems.Sort().Err(); err != nil {
 		return fmt.Errorf("the configuration cannot be used:\n%w", err)

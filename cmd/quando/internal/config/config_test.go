@@ -153,8 +153,8 @@ func TestForwardedForIsAHeader(t *testing.T) {
 	}
 }
 
-// TestConsoleUsers shows that people of the console are read, and that a password that is no hash
-// is refused and not told.
+// TestConsoleUsers shows that users of the console are read, and that a password that is no hash is
+// refused and not shown.
 func TestConsoleUsers(t *testing.T) {
 	hash, err := console.HashPassword("correct horse")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/redact"
 )
 
-// NewLogger returns a logger as the configuration wants it.
+// NewLogger returns a logger according to the configuration.
 func (c *Config) NewLogger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // the configuration has been checked

@@ -16,7 +16,7 @@ func MediaPath(rules string) string {
 }
 
 // MediaFolder is a folder whose files may be read, but nothing outside of it, whatever links it
-// holds. The folder may be made or replaced later.
+// holds. The folder may be created or replaced later.
 type MediaFolder string
 
 // Open opens a file.

@@ -15,9 +15,8 @@ import (
 )
 
 // LoadPart reads only some keys of the configuration, of every workspace, and reports whether there
-// is a file. What else the file says does not matter: somebody who looks at a journal need not have
-// the key of the service in the environment. A file that is missing is an error only when it was
-// asked for.
+// is a file. It ignores the rest: a command that reads a journal does not need the service's key in
+// the environment. A missing file is an error only if it was named explicitly.
 func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err error) {
 	file, _ := cmd.Flags().GetString("config")
 	c = Default()

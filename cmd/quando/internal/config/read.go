@@ -35,7 +35,7 @@ type settings []setting
 type reader struct {
 	file     string
 	problems source.Problems
-	variable bool // the value comes from the environment and is taken literally
+	variable bool // the value comes from the environment and is literal
 }
 
 func (d *reader) report(n *source.Node, hint, format string, args ...any) {
@@ -93,7 +93,7 @@ func (s settings) below(path string) []string {
 }
 
 // environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url. Variables are not
-// YAML: a token that begins with ! would come out empty, and one with " #" cut off.
+// YAML: a token that begins with ! would be empty, and one with " #" cut off.
 func (d *reader) environment(prefix string, all settings) {
 	d.variable = true
 	defer func() { d.variable = false }()
@@ -200,8 +200,8 @@ func someTexts(to *[]string, hint string) func(*reader, *source.Node) {
 	}
 }
 
-// hostNames reads the names that certificates are wanted for. Without any, everything would go
-// unencrypted, and nobody be told.
+// hostNames reads the names for certificates. Without any, everything would go unencrypted without
+// a warning.
 func hostNames(to *[]string) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		texts(to)(d, n)
@@ -373,7 +373,7 @@ func users(to *map[string]console.User) func(*reader, *source.Node) {
 	}
 }
 
-// headers reads what is sent to other systems besides: { erp.example.com: { Authorization: "Bearer
+// headers reads extra headers for other systems: { erp.example.com: { Authorization: "Bearer
 // ${ERP_TOKEN}" } }.
 func headers(to *map[string]map[string]service.Secret) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {

@@ -48,9 +48,9 @@ func RuleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// DefaultRules returns the rules of the configuration, else the folder rules, else this folder.
-// Only the key counts: a configuration that cannot be used otherwise, for want of an environment,
-// still says where the rules are.
+// DefaultRules returns the rules of the configuration, else the folder rules, else this folder. It
+// reads only that key: a configuration with missing environment variables still says where the
+// rules are.
 func DefaultRules(cmd *cobra.Command) (string, error) {
 	c, _, err := LoadPart(cmd, "rules")
 	if err != nil {
@@ -67,12 +67,12 @@ func DefaultRules(cmd *cobra.Command) (string, error) {
 // media and the configuration hold no rules.
 func FilesBelow(folder string, except ...string) ([]string, error) {
 	var files []string
-	// The separator leads through a folder that is a link.
+	// The separator makes the walk follow a folder that is a link.
 	root := folder + string(filepath.Separator)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if path != root && errors.Is(err, fs.ErrNotExist) {
-				return nil // it went while we looked
+				return nil // it was removed meanwhile
 			}
 			return cli.FileError(err)
 		}

@@ -21,8 +21,8 @@ func printables() (list []string) {
 	return append(list, "ção-123", "“quoted”", "\u00a0space", "日本語", "true-ish", "null", "~", "0x10", "correct horse #battery", "a, b", "{a: b}", "[a, b", "*alias", "&anchor x", "%TAG ! x", "line\nfeed", "\xff\xfe")
 }
 
-// TestVariablesAreTexts shows that a variable is the text that it is, whatever it begins with:
-// nobody's token becomes a shorter one, or none at all, because YAML would read it in another way.
+// TestVariablesAreTexts shows that a variable is literal, whatever it begins with: no token becomes
+// a shorter one, or empty, because YAML would read it differently.
 func TestVariablesAreTexts(t *testing.T) {
 	t.Setenv("HOME", "/elsewhere")
 	for _, want := range printables() {

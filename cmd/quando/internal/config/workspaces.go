@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A NamedWorkspace is a workspace that is run.
+// A NamedWorkspace is a workspace to run.
 type NamedWorkspace struct {
 	*Workspace
 	Name      string

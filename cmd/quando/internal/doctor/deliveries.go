@@ -13,11 +13,11 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-const recently = time.Hour // that deliveries tell how it is at present
+const recently = time.Hour // the age up to which deliveries show the present state
 
-// deliveries asks for a delivery, where the service gets through to the engine, and looks at what
-// became of it or else of the latest one.
-func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
+// deliveries requests a delivery, if the service reaches the engine, and checks its result or else
+// that of the latest one.
+func (v *workspaceDoctor) deliveries(ctx context.Context, hook *service.Webhook) {
 	last, err := v.last(ctx, hook.ID)
 	if err != nil {
 		v.found("secret", warning, "", "deliveries cannot be looked at: %v", err)
@@ -25,8 +25,8 @@ func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 		return
 	}
 	fresh := last != nil && cli.Now().Sub(last.At) < recently
-	answered := fresh && (last.ResponseStatus/100 == 2 || last.ResponseStatus == http.StatusUnauthorized) // by the engine, after it looked at the signature
-	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2) || answered                // an address need not lead here from inside
+	answered := fresh && (last.ResponseStatus/100 == 2 || last.ResponseStatus == http.StatusUnauthorized) // by the engine, after it verified the signature
+	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2) || answered                // the address may be unreachable from inside
 	before := last
 	if reached && last != nil && v.restarted(ctx, last.At) {
 		last, fresh = nil, false
@@ -42,17 +42,16 @@ func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 	v.secret(last, fresh)
 }
 
-// restarted reports whether the engine that runs has begun since, so that it may have another
-// secret than the one that was answered with then.
-func (v *visitor) restarted(ctx context.Context, since time.Time) bool {
+// restarted reports whether the running engine has started since, so that it may have another
+// secret than at the time of the answer.
+func (v *workspaceDoctor) restarted(ctx context.Context, since time.Time) bool {
 	var r storage.Running
 	return v.journal != nil && storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) && r.Since.After(since)
 }
 
-// refuses asks the engine that runs whether it has refused deliveries for their signature, and
-// taken none. Where the service tells nothing of its deliveries, that is how a wrong secret is
-// found.
-func (v *visitor) refuses(ctx context.Context) bool {
+// refuses asks the running engine whether it has refused deliveries for their signature, and
+// accepted none. If the service does not list its deliveries, that shows a wrong secret.
+func (v *workspaceDoctor) refuses(ctx context.Context) bool {
 	var r storage.Running
 	if v.journal == nil || !storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) {
 		return false
@@ -66,8 +65,8 @@ func (v *visitor) refuses(ctx context.Context) bool {
 	return err == nil && counted(webhook.Forged) && !counted(webhook.Recorded)
 }
 
-// secret tells by what a delivery was answered whether the secret is right.
-func (v *visitor) secret(last *service.Delivery, fresh bool) {
+// secret derives from the answer to a delivery whether the secret is right.
+func (v *workspaceDoctor) secret(last *service.Delivery, fresh bool) {
 	const mend = "put the webhook's secret into service.webhook.secrets and start the engine again; if nobody has it any more, replace it: quando webhook rotate"
 	switch {
 	case last != nil && last.ResponseStatus == http.StatusUnauthorized:
@@ -86,7 +85,7 @@ func (v *visitor) secret(last *service.Delivery, fresh bool) {
 }
 
 // last returns the latest delivery that was attempted, or nil.
-func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, error) {
+func (v *workspaceDoctor) last(ctx context.Context, hook string) (*service.Delivery, error) {
 	list, err := v.client.ListDeliveries(ctx, hook)
 	if err != nil {
 		return nil, err
@@ -100,8 +99,8 @@ func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, err
 	return last, nil
 }
 
-// tried asks for a test event and returns what became of it, or nil where that is not seen in time.
-func (v *visitor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
+// tried requests a test event and returns its result, or nil on timeout.
+func (v *workspaceDoctor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
 	if err := v.client.TestWebhook(ctx, hook); err != nil {
 		return nil
 	}

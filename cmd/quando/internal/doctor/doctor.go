@@ -1,4 +1,4 @@
-// Package doctor looks for what keeps an engine from working, and says how to mend it.
+// Package doctor checks what an engine needs to work, and names the remedy.
 package doctor
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
-// New returns the command doctor, which looks for what is wrong and says how to mend it.
+// New returns the command doctor.
 func New() *cobra.Command {
 	var output string
 	var test bool
@@ -37,7 +37,7 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 				return err
 			}
 			d := &doctor{test: test}
-			if err := d.look(cmd); err != nil {
+			if err := d.runChecks(cmd); err != nil {
 				return err
 			}
 			return d.report(cmd, output)
@@ -48,40 +48,40 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 	return cmd
 }
 
-// A wellness is how something is.
-type wellness string
+// A checkState is the result of a check.
+type checkState string
 
 // How something is.
 const (
-	well    wellness = "ok"
-	warning wellness = "warn"
-	failing wellness = "fail"
+	well    checkState = "ok"
+	warning checkState = "warn"
+	failing checkState = "fail"
 )
 
 // A diagnosis is what was found of one thing.
 type diagnosis struct {
-	Check     string   `json:"check"`
-	Workspace string   `json:"workspace,omitempty"` // empty is what all share
-	Status    wellness `json:"status"`
-	Message   string   `json:"message"`
-	Mend      string   `json:"mend,omitempty"` // what to do about it
+	Check     string     `json:"check"`
+	Workspace string     `json:"workspace,omitempty"` // empty is what all share
+	Status    checkState `json:"status"`
+	Message   string     `json:"message"`
+	Mend      string     `json:"mend,omitempty"` // what to do about it
 }
 
 // A doctor collects what was found.
 type doctor struct {
-	test bool // a test event may be asked for
+	test bool // a test event may be requested
 
 	mu   sync.Mutex
 	list map[string][]diagnosis // by check
 }
 
-// checks are the checks in the order in which they are told.
+// checks are the checks in the order of the report.
 var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"}
 
-// patience is how long one look at something far away may take.
+// patience is the timeout of one remote check.
 const patience = 5 * time.Second
 
-func (d *doctor) add(check, workspace string, status wellness, mend, format string, args ...any) {
+func (d *doctor) add(check, workspace string, status checkState, mend, format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.list == nil {
@@ -102,8 +102,8 @@ func (d *doctor) has(check, workspace string) bool {
 	return false
 }
 
-// look looks at everything. What does not depend on each other is looked at at once.
-func (d *doctor) look(cmd *cobra.Command) error {
+// runChecks runs all checks. Independent ones run concurrently.
+func (d *doctor) runChecks(cmd *cobra.Command) error {
 	file, _ := cmd.Flags().GetString("config")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no configuration %s: say which one with --config, or begin with quando init", file)
@@ -122,13 +122,13 @@ func (d *doctor) look(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	j := d.journal(ctx, c)
 	if j != nil {
-		defer func() { _ = j.Close() }() // it was only looked at
+		defer func() { _ = j.Close() }() // it was only read
 	}
 	d.disk(c)
 	var looks sync.WaitGroup
 	looks.Go(func() { d.engine(ctx, c, j) })
 	for _, w := range list {
-		v := &visitor{doctor: d, config: c, NamedWorkspace: w, journal: j}
+		v := &workspaceDoctor{doctor: d, config: c, NamedWorkspace: w, journal: j}
 		if err := v.open(); err != nil {
 			d.add("config", w.Name, failing, "mend "+file+" as it says", "%v", err)
 			continue
@@ -140,7 +140,7 @@ func (d *doctor) look(cmd *cobra.Command) error {
 	return nil
 }
 
-// report tells what was found.
+// report prints the results.
 func (d *doctor) report(cmd *cobra.Command, output string) error {
 	all := struct {
 		Checks   []diagnosis `json:"checks"`
@@ -179,7 +179,7 @@ func (d *doctor) report(cmd *cobra.Command, output string) error {
 func (d *doctor) line(cmd *cobra.Command, one diagnosis, named bool) {
 	w := cmd.OutOrStdout()
 	c := cli.Colours(w)
-	paint := map[wellness]func(string) string{well: c.Green, warning: c.Yellow, failing: c.Red}[one.Status]
+	paint := map[checkState]func(string) string{well: c.Green, warning: c.Yellow, failing: c.Red}[one.Status]
 	name := one.Check
 	if named && one.Workspace != "" {
 		name += " of " + one.Workspace
@@ -193,7 +193,7 @@ func (d *doctor) line(cmd *cobra.Command, one diagnosis, named bool) {
 // oneLine puts a text into one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// patiently bounds a look at something far away.
+// patiently sets the timeout of a remote check.
 func patiently(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, patience)
 }

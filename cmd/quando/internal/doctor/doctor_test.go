@@ -10,9 +10,9 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
-// TestSecretNotKnown shows that a secret which nobody knows of yet is a warning.
+// TestSecretNotKnown shows that an unknown secret is a warning.
 func TestSecretNotKnown(t *testing.T) {
-	v := &visitor{doctor: &doctor{}, NamedWorkspace: config.NamedWorkspace{Name: "default", Workspace: &config.Workspace{}}}
+	v := &workspaceDoctor{doctor: &doctor{}, NamedWorkspace: config.NamedWorkspace{Name: "default", Workspace: &config.Workspace{}}}
 	v.Service.Webhook.PublicURL = "https://hooks.example.com/webhook"
 	v.secret(nil, false)
 	if got := v.list["secret"][0]; got.Status != warning {
@@ -20,7 +20,7 @@ func TestSecretNotKnown(t *testing.T) {
 	}
 }
 
-// TestDoctorAddress looks at addresses whatever else was slow, takes nothing else for an engine,
+// TestDoctorAddress checks addresses however slow the rest is, takes nothing else for an engine,
 // and shows no password.
 func TestDoctorAddress(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
@@ -32,7 +32,7 @@ func TestDoctorAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		engine.URL: "is reached", refusing.URL: "it is not the webhook of an engine", "http://quando:hunter2@127.0.0.1:1/webhook": "cannot be reached",
 	} {
-		v := &visitor{doctor: &doctor{}, NamedWorkspace: config.NamedWorkspace{Name: "default", Workspace: &config.Workspace{}}}
+		v := &workspaceDoctor{doctor: &doctor{}, NamedWorkspace: config.NamedWorkspace{Name: "default", Workspace: &config.Workspace{}}}
 		v.address(over, address, false)
 		if got := v.list["address"][0].Message; !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
 			t.Errorf("%s: %s", address, got)

@@ -27,8 +27,7 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// journal looks at whether the journal can be read and written, and opens it; nil is that it cannot
-// be.
+// journal checks whether the journal can be read and written, and opens it; nil if it cannot.
 func (d *doctor) journal(ctx context.Context, c *config.Config) storage.Journal {
 	where := c.JournalPath()
 	if !storage.IsDatabase(where) {
@@ -67,7 +66,7 @@ func (d *doctor) journal(ctx context.Context, c *config.Config) storage.Journal 
 	return j
 }
 
-// unlocked looks at whether a journal in a database can be written.
+// unlocked checks whether a journal in a database can be written.
 func (d *doctor) unlocked(ctx context.Context, where string) bool {
 	who, err := postgres.Probe(ctx, where, lockPatience)
 	switch {
@@ -79,7 +78,7 @@ func (d *doctor) unlocked(ctx context.Context, where string) bool {
 	return err == nil
 }
 
-// lockPatience is how long somebody may keep a journal locked.
+// lockPatience is how long a journal may stay locked.
 const lockPatience = 2 * time.Second
 
 // lockMend says how to mend a journal that cannot be written.
@@ -94,8 +93,8 @@ func lockMend(where string, err error) string {
 	return mend
 }
 
-// lockedBy names the processes that keep a journal's file locked for writing, where the system
-// tells.
+// lockedBy names the processes that hold a write lock on a journal's file, if the system shows
+// them.
 func lockedBy(where string) string {
 	locks, err := os.ReadFile("/proc/locks")
 	if err != nil {
@@ -120,11 +119,11 @@ func lockedBy(where string) string {
 
 const (
 	diskLeast = 16 << 20  // bytes below which a disk counts as full
-	diskSoon  = 500 << 20 // below which somebody should know
+	diskSoon  = 500 << 20 // below which the doctor warns
 	diskTrial = 1 << 20   // that are written to see whether it can be done
 )
 
-// disk looks at whether the journal has room to grow.
+// disk checks whether the journal has room to grow.
 func (d *doctor) disk(c *config.Config) {
 	where := c.JournalPath()
 	if storage.IsDatabase(where) {
@@ -170,7 +169,7 @@ func trialWrite(folder string) (err error) {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// engine looks at whether an engine runs, and whether it can record.
+// engine checks whether an engine runs, and whether it can record.
 func (d *doctor) engine(ctx context.Context, c *config.Config, j storage.Journal) {
 	if j == nil {
 		return
@@ -215,8 +214,8 @@ func engineOf(ctx context.Context, where string) (string, error) {
 	return name, errors.Join(err, k.Close())
 }
 
-// askEngine asks an engine on this machine for one of the pages at its console's address. A
-// certificate is for another name than that address has.
+// askEngine requests a page of an engine on this machine from its console's address. The
+// certificate is for another name than that address.
 func askEngine(ctx context.Context, engine storage.Running, page, token string) (status int, text string, err error) {
 	host, port, err := net.SplitHostPort(engine.Console)
 	if err != nil {
@@ -245,8 +244,8 @@ func askEngine(ctx context.Context, engine storage.Running, page, token string) 
 	return res.StatusCode, string(body), errors.Join(err, res.Body.Close())
 }
 
-// files looks at the rules and the profile.
-func (v *visitor) files(ctx context.Context) {
+// files checks the rules and the profile.
+func (v *workspaceDoctor) files(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	v.loaded(ctx)
@@ -255,9 +254,8 @@ func (v *visitor) files(ctx context.Context) {
 	}
 }
 
-// loaded looks at whether the rules are right, and whether an engine that runs uses them as they
-// stand.
-func (v *visitor) loaded(ctx context.Context) {
+// loaded checks whether the rules are valid, and whether a running engine has loaded them.
+func (v *workspaceDoctor) loaded(ctx context.Context) {
 	b := v.book()
 	r, err := b.Read()
 	if err != nil || r.Missing {
@@ -276,7 +274,7 @@ func (v *visitor) loaded(ctx context.Context) {
 	var l storage.Loaded
 	name := ""
 	if v.journal != nil {
-		name, _ = engineOf(ctx, v.config.JournalPath()) // that nobody knows is told with the engine
+		name, _ = engineOf(ctx, v.config.JournalPath()) // the check of the engine reports that it is unknown
 	}
 	switch {
 	case name != "" && storage.ReadNote(ctx, v.journal, storage.LoadedCursor(v.Name), &l) && l.Content != fmt.Sprintf("%x", r.Content[:8]):
@@ -293,7 +291,7 @@ func (v *visitor) loaded(ctx context.Context) {
 const profileEvents = 3000
 
 // profile compares the profile with recorded events.
-func (v *visitor) profile(ctx context.Context) {
+func (v *workspaceDoctor) profile(ctx context.Context) {
 	p := v.client.Profile()
 	reading := learn.NewReading(p)
 	seen := newSeen(p)

@@ -14,13 +14,13 @@ var carriedKinds = []service.Kind{service.KindConversation, service.KindContact,
 // A pathOf is a candidate path of a profile, in its section and field.
 type pathOf struct{ section, field, path string }
 
-// A seen is which of a profile's own paths were seen in events. What every profile has is not
-// looked at: it lists many names for the same thing.
+// A seen counts which of a profile's own paths occurred in events. It skips the default paths,
+// which list many names for the same field.
 type seen struct {
 	profile *service.Profile
 	own     []pathOf
 	found   map[pathOf]bool
-	objects map[string]int // how often an object of a section was there to be looked at
+	objects map[string]int // how many objects of a section were checked
 	events  int
 }
 
@@ -43,24 +43,24 @@ func newSeen(p *service.Profile) *seen {
 	return s
 }
 
-// add looks at an event of the service.
+// add checks an event of the service.
 func (s *seen) add(e *journal.Event) {
 	if e.Type == "schedule" || e.Type == "manual" {
 		return // whose names are the engine's own
 	}
 	s.events++
-	s.look("event", e.Data)
+	s.countPaths("event", e.Data)
 	if len(s.own) == 0 {
 		return
 	}
 	for _, kind := range carriedKinds {
 		if object, ok := s.profile.EventObject(kind, e.Type, e.Data); ok {
-			s.look(string(kind), object)
+			s.countPaths(string(kind), object)
 		}
 	}
 }
 
-func (s *seen) look(section string, object map[string]any) {
+func (s *seen) countPaths(section string, object map[string]any) {
 	s.objects[section]++
 	for _, o := range s.own {
 		if o.section != section || s.found[o] {

@@ -22,8 +22,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A visitor looks at one workspace for a doctor.
-type visitor struct {
+// A workspaceDoctor runs the checks of one workspace.
+type workspaceDoctor struct {
 	*doctor
 	config.NamedWorkspace
 	config  *config.Config
@@ -33,8 +33,8 @@ type visitor struct {
 	set     *rules.Set
 }
 
-// open makes a client that does not wait for long. It connects to nothing.
-func (v *visitor) open() (err error) {
+// open makes a client with short timeouts. It makes no calls.
+func (v *workspaceDoctor) open() (err error) {
 	w := *v.Workspace
 	w.Service.Timeout = min(w.Service.Timeout, patience)
 	quick := v.NamedWorkspace
@@ -45,23 +45,23 @@ func (v *visitor) open() (err error) {
 	}
 	v.client = v.unit.Client
 	b := v.book()
-	if r, err := b.Read(); err == nil { // what is wrong with the files is told by files
+	if r, err := b.Read(); err == nil { // files reports problems of the files
 		v.set, _ = b.Compile(r)
 	}
 	return nil
 }
 
 // book is the workspace's rules as they stand in their files.
-func (v *visitor) book() *process.Book {
+func (v *workspaceDoctor) book() *process.Book {
 	return &process.Book{Workspace: v.Name, Path: v.RulesPath, Except: v.Except, Options: rules.Options{Catalog: v.unit.Catalog, ReadFile: config.ReadBeside}}
 }
 
-func (v *visitor) found(check string, status wellness, mend, format string, args ...any) {
+func (v *workspaceDoctor) found(check string, status checkState, mend, format string, args ...any) {
 	v.add(check, v.Name, status, mend, format, args...)
 }
 
-// service looks at what the service tells.
-func (v *visitor) service(ctx context.Context) {
+// service checks what the service reports.
+func (v *workspaceDoctor) service(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
 	asked := cli.Now()
@@ -98,7 +98,7 @@ func named(name string) string {
 }
 
 // scopes compares what the key may do with what the rules need.
-func (v *visitor) scopes(ctx context.Context, me service.Identity) {
+func (v *workspaceDoctor) scopes(ctx context.Context, me service.Identity) {
 	needed, users := v.needed()
 	has := func(scope string) (yes, known bool) { return slices.Contains(me.Scopes, scope), true }
 	if len(me.Scopes) == 0 {
@@ -130,12 +130,12 @@ func (v *visitor) scopes(ctx context.Context, me service.Identity) {
 	}
 }
 
-// manageScope is the scope without which nobody looks after a webhook.
+// manageScope is the scope to manage a webhook.
 const manageScope = "webhooks:manage"
 
-// needed returns the scopes that rules are said to need, those without which a call is refused, and
-// which rules use each. The webhook needs one where the engine is to look after it.
-func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
+// needed returns the scopes that rules declare, those without which a call is refused, and the
+// rules that use each. The webhook needs one if the engine manages it.
+func (v *workspaceDoctor) needed() (calls map[string]bool, users map[string][]string) {
 	calls, users = map[string]bool{}, map[string][]string{}
 	if v.publicURL() != "" {
 		calls[manageScope], users[manageScope] = true, []string{"service.webhook.public_url"}
@@ -159,8 +159,9 @@ func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
 	return calls, users
 }
 
-// probe finds out by reading whether the key has a scope. What only changes something is not tried.
-func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
+// probe finds out by a read whether the key has a scope. It does not try calls that only change
+// something.
+func (v *workspaceDoctor) probe(ctx context.Context, scope string) (yes, known bool) {
 	const nobody = "00000000-0000-4000-8000-000000000000"
 	var err error
 	switch scope {
@@ -186,12 +187,12 @@ func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
 }
 
 // clock compares this machine's clock with the service's.
-func (v *visitor) clock(me service.Identity, asked time.Time) {
+func (v *workspaceDoctor) clock(me service.Identity, asked time.Time) {
 	if me.ServedAt.IsZero() {
 		v.found("clock", warning, "", "the service does not tell its time")
 		return
 	}
-	off := asked.Sub(me.ServedAt).Round(time.Second) // the service tells whole seconds
+	off := asked.Sub(me.ServedAt).Round(time.Second) // the service sends whole seconds
 	if took := cli.Now().Sub(asked); off.Abs() <= process.MaxClockSkew+took {
 		v.found("clock", well, "", "it agrees with the service's within %s", max(off.Abs(), time.Second))
 		return
@@ -204,10 +205,10 @@ func (v *visitor) clock(me service.Identity, asked time.Time) {
 }
 
 // publicURL is where the service delivers to.
-func (v *visitor) publicURL() string { return v.Service.Webhook.PublicURL }
+func (v *workspaceDoctor) publicURL() string { return v.Service.Webhook.PublicURL }
 
-// webhook looks at the subscription, at what became of its deliveries, and at its address.
-func (v *visitor) webhook(ctx context.Context) {
+// webhook checks the subscription, its deliveries, and its address.
+func (v *workspaceDoctor) webhook(ctx context.Context) {
 	hooks, err := v.client.ListWebhooks(ctx)
 	if err != nil {
 		mend := "try again in a moment; look whether the service is well"
@@ -235,8 +236,8 @@ func (v *visitor) webhook(ctx context.Context) {
 	v.deliveries(ctx, hook)
 }
 
-// ours returns the webhook that leads here. Where nothing says which, the only one is.
-func (v *visitor) ours(hooks []service.Webhook) (hook *service.Webhook, several bool) {
+// ours returns the webhook of this engine. Without a configured address, it is the only one.
+func (v *workspaceDoctor) ours(hooks []service.Webhook) (hook *service.Webhook, several bool) {
 	for i, h := range hooks {
 		if same := strings.TrimRight(h.URL, "/") == strings.TrimRight(v.publicURL(), "/"); same && (hook == nil || h.Active) {
 			hook = &hooks[i]
@@ -249,10 +250,10 @@ func (v *visitor) ours(hooks []service.Webhook) (hook *service.Webhook, several 
 }
 
 // subscribed compares the events of a webhook with those that rules wait for.
-func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
+func (v *workspaceDoctor) subscribed(ctx context.Context, hook *service.Webhook) {
 	available, err := v.client.ListEvents(ctx)
 	if err != nil {
-		available = nil // then all that is missing is told
+		available = nil // then all that is missing is reported
 	}
 	var missing []string
 	for _, name := range v.events() {
@@ -268,7 +269,7 @@ func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
 }
 
 // events are the service's events that start rules, or end runs of them.
-func (v *visitor) events() []string {
+func (v *workspaceDoctor) events() []string {
 	wanted := map[string]bool{}
 	if v.set != nil {
 		for _, r := range v.set.Rules {
@@ -289,9 +290,9 @@ func (v *visitor) events() []string {
 	return list
 }
 
-// address looks at whether the address is reached, and whether it is ours. From this machine it may
-// be closed although the service reaches it.
-func (v *visitor) address(ctx context.Context, where string, delivered bool) (reached bool) {
+// address checks whether the address is reachable, and whether it is ours. It may be unreachable
+// from this machine although the service reaches it.
+func (v *workspaceDoctor) address(ctx context.Context, where string, delivered bool) (reached bool) {
 	if where == "" {
 		if !v.has("address", v.Name) {
 			v.found("address", warning, "set service.webhook.public_url", "nobody says at which address the service is to deliver")
@@ -320,10 +321,9 @@ func shownURL(where string) string {
 	return where
 }
 
-// visit asks an address for something that changes nothing, and says why it is not the one of an
-// engine.
-func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
-	ctx, cancel := patiently(context.WithoutCancel(ctx)) // a service that is slow has no part in this
+// visit makes a harmless request to an address, and says why it is not an engine's.
+func (v *workspaceDoctor) visit(ctx context.Context, where string) (why, mend string) {
+	ctx, cancel := patiently(context.WithoutCancel(ctx)) // a slow service does not matter here
 	defer cancel()
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
@@ -344,7 +344,7 @@ func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
 		}
 		return fmt.Sprintf("it cannot be reached: %v", err), "see to it that quando run is running, that its name leads to this machine, that its certificate is valid, and that firewalls and proxies let https through to listen"
 	}
-	_ = res.Body.Close() // only its head is looked at
+	_ = res.Body.Close() // only the header is read
 	switch {
 	case res.StatusCode == http.StatusMethodNotAllowed:
 		return "", ""

@@ -49,7 +49,7 @@ A journal in PostgreSQL is backed up with the database's own tools, such as pg_d
 	return cmd
 }
 
-// backupPath is where a backup goes: into the file that was asked for, or under a name of its own.
+// backupPath is the path of a backup: the given file, or a generated name.
 func backupPath(where, to string, at time.Time) (string, error) {
 	name := strings.TrimSuffix(filepath.Base(where), filepath.Ext(where)) + "-" + at.UTC().Format("20060102T150405Z") + ".db"
 	if to == "" {
@@ -78,8 +78,8 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = j.Close() }() // nothing of it is waited for
-	// The journal knows of the list before there is a backup, so that no backup is ever unknown.
+	defer func() { _ = j.Close() }() // opened only for reading
+	// The journal records the manifest before there is a backup, so that no backup is ever unknown.
 	if err := noteManifest(ctx, j, manifestBeside(path)); err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	return nil
 }
 
-// listBackup verifies a backup that does not have its name yet, and lists it under that name: one
-// that has it is in the list.
+// listBackup verifies a backup under a temporary name, and lists it under its final one: every
+// backup with a final name is in the manifest.
 func listBackup(ctx context.Context, j storage.Journal, part, path string, at, since time.Time) (*backup, error) {
 	b, report, err := lookAtBackup(ctx, part, at)
 	if err == nil && len(report.Findings) > 0 {
@@ -129,8 +129,8 @@ func listBackup(ctx context.Context, j storage.Journal, part, path string, at, s
 	return b, nil
 }
 
-// forgettingSince is from when on somebody who was forgotten may be in a backup that begins at a
-// time: earlier than that where somebody is being forgotten.
+// forgettingSince is the time since which a forgotten person may be in a backup that begins at a
+// time: earlier if a forget is in progress.
 func forgettingSince(ctx context.Context, j storage.Journal, at time.Time) (time.Time, error) {
 	text, err := j.Cursor(ctx, forgettingCursor)
 	if begun, parseErr := time.Parse(time.RFC3339, text); parseErr == nil && begun.Before(at) {
@@ -139,7 +139,7 @@ func forgettingSince(ctx context.Context, j storage.Journal, at time.Time) (time
 	return at.Truncate(time.Second), err
 }
 
-// stillIn returns who was forgotten in the journal since a time, and is in a backup.
+// stillIn returns the persons forgotten in the journal since a time who are in a backup.
 func stillIn(ctx context.Context, j storage.Journal, path string, since time.Time) ([]forgotten, error) {
 	held := []forgotten{}
 	list, err := forgottenSince(ctx, j, since)
@@ -158,7 +158,7 @@ func stillIn(ctx context.Context, j storage.Journal, path string, since time.Tim
 	return held, nil
 }
 
-// lookAtBackup verifies a backup, and returns what a manifest tells of it.
+// lookAtBackup verifies a backup, and returns its entry for the manifest.
 func lookAtBackup(ctx context.Context, path string, at time.Time) (*backup, *stored.Report, error) {
 	k, err := sqlite.OpenKeeper(ctx, path, true)
 	if err != nil {

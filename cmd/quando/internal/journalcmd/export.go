@@ -46,7 +46,7 @@ type exportFlags struct{ since, until, contact, phone string }
 type exporter struct {
 	out          io.Writer
 	since, until time.Time
-	trail        *forget.Trail // nil is everybody
+	trail        *forget.Trail // nil is everyone
 }
 
 func (f *exportFlags) export(cmd *cobra.Command, v *view.View) (err error) {
@@ -97,12 +97,12 @@ func (x *exporter) encode(v any) error {
 	return err
 }
 
-// within reports whether a time is one of those that are asked for.
+// within reports whether a time is in the requested span.
 func (x *exporter) within(t time.Time) bool {
 	return !t.Before(x.since) && (x.until.IsZero() || t.Before(x.until))
 }
 
-// exportPage is how much is read at a time.
+// exportPage is the number of rows per read.
 const exportPage = 500
 
 type (
@@ -233,8 +233,7 @@ func (x *exporter) run(r *journal.Run) error {
 	return err
 }
 
-// audit writes what people changed, the newest first. It is about what they did, and not about a
-// customer.
+// audit writes the audit log, newest first. It is about users, and not about a customer.
 func (x *exporter) audit(ctx context.Context, v *view.View) error {
 	for before := int64(0); x.trail == nil; {
 		list, err := v.Audits(ctx, before, exportPage)

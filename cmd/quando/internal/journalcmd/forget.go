@@ -78,7 +78,7 @@ type ForgetReport struct {
 	Backups   []string      `json:"backups"` // that still hold the person
 	Cleaned   []string      `json:"cleaned"` // backups in which the person was erased
 
-	// Failed says of those in which the person was to be erased, and could not be, why.
+	// Failed says why the person could not be erased from a backup.
 	Failed []string `json:"failed"`
 
 	// Unfinished are files of backups that were stopped halfway, which may hold the person.
@@ -86,7 +86,7 @@ type ForgetReport struct {
 
 	Rules []string `json:"rules"` // files of rules, or of their tests, that hold something of the person
 
-	before time.Time // when the person was forgotten whom the journal does not know any more
+	before time.Time // when a person was forgotten whom the journal no longer knows
 }
 
 func (f *ForgetOptions) run(cmd *cobra.Command) error {
@@ -124,8 +124,8 @@ func (f *ForgetOptions) run(cmd *cobra.Command) error {
 	return f.report(cmd, out, unknown)
 }
 
-// before returns when the person was last forgotten, as the audit has it; the zero time is never,
-// as far as anybody knows: it has no phones.
+// before returns when the person was last forgotten, from the audit log; the zero time if never, or
+// unknown: it has no phones.
 func (f *ForgetOptions) before(ctx context.Context, j storage.Journal) (at time.Time, err error) {
 	list, err := forgottenSince(ctx, j, time.Time{})
 	for _, one := range list {
@@ -136,12 +136,12 @@ func (f *ForgetOptions) before(ctx context.Context, j storage.Journal) (at time.
 	return at, err
 }
 
-// forgettingCursor is there while somebody is being forgotten. Who finds it was not the one who
-// ended that.
+// forgettingCursor is set while a forget is in progress. A later process that finds it knows that
+// one was interrupted.
 const forgettingCursor = "forgetting"
 
-// Erase forgets the person in the journal. With what was found of them it returns ErrUnknown where
-// there was nothing.
+// Erase forgets the person in the journal. It returns ErrUnknown, with what was found, if there was
+// nothing.
 func (f *ForgetOptions) Erase(cmd *cobra.Command, k stored.Keeper, j storage.Journal, out *ForgetReport) (*forget.Trail, error) {
 	ctx := cmd.Context()
 	r, err := forget.Forget(ctx, k, f.Person, forget.Options{
@@ -153,8 +153,8 @@ func (f *ForgetOptions) Erase(cmd *cobra.Command, k stored.Keeper, j storage.Jou
 			}
 			return err
 		},
-		// Who is stopped after this can begin again: the audit and the backups know who it was, and
-		// that the file is to be written anew.
+		// From here on an interrupted forget can be repeated: the audit log and the manifests know the
+		// person, and that the file is to be rewritten.
 		Found: func(ctx context.Context, t *forget.Trail) error {
 			if err := j.SetCursor(ctx, forgettingCursor, cli.Now().UTC().Format(time.RFC3339)); err != nil {
 				return err
@@ -194,8 +194,7 @@ func (f *ForgetOptions) Erase(cmd *cobra.Command, k stored.Keeper, j storage.Jou
 	return r.Trail, err
 }
 
-// markBackups marks the backups that hold the person before the journal does not know them any
-// more.
+// markBackups marks the backups that hold the person, before the journal no longer knows them.
 func (f *ForgetOptions) markBackups(ctx context.Context, j journal.Journal, t *forget.Trail) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
@@ -204,7 +203,7 @@ func (f *ForgetOptions) markBackups(ctx context.Context, j journal.Journal, t *f
 	return mark(lists, holding(ctx, lists, f.known(t)), forgottenNow(t))
 }
 
-// known is the person with what the journal has told of them.
+// known is the person with what the journal has shown of them.
 func (f *ForgetOptions) known(t *forget.Trail) forget.Person {
 	p := f.Person
 	p.Known = t
@@ -215,14 +214,14 @@ func forgottenNow(t *forget.Trail) forgotten {
 	return forgotten{At: cli.Now().UTC().Truncate(time.Second), Contacts: t.Contacts(), Lanes: t.Lanes()}
 }
 
-// others looks at what is beside the journal: its backups, and the files of rules.
+// others checks what is beside the journal: its backups, and the files of rules.
 func (f *ForgetOptions) others(ctx context.Context, out *ForgetReport, j journal.Journal, trail *forget.Trail, where string, c *config.Config) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
 	}
 	held := holding(ctx, lists, f.known(trail))
-	parts := halfway(lists, where)
+	parts := leftovers(lists, where)
 	out.Backups = append([]string{}, held...)
 	out.Unfinished = append([]string{}, parts...)
 	if f.backups {
@@ -290,15 +289,15 @@ func (f *ForgetOptions) clean(ctx context.Context, path string, trail *forget.Tr
 	return m.write()
 }
 
-// auditForget is what the audit calls it when somebody was forgotten.
+// auditForget is the action's name in the audit log.
 const auditForget = "forget"
 
-// audit keeps who has forgotten whom, by ids alone.
+// audit records the forget, by ids alone.
 func audit(ctx context.Context, j storage.Journal, t *forget.Trail) error {
 	return j.Audit(ctx, journal.AuditEntry{At: cli.Now(), Who: whoami(), From: "quando journal forget", What: auditForget, Subject: forgottenNow(t).subject()})
 }
 
-// whoami names who runs the command.
+// whoami returns the user who runs the command.
 func whoami() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -306,8 +305,8 @@ func whoami() string {
 	return "somebody"
 }
 
-// rulesHolding finds files of rules, such as tests that were made of events, in which something of
-// the person stands. They are for people to change.
+// rulesHolding finds files of rules, such as tests made of events, that contain something of the
+// person. People have to edit them.
 func rulesHolding(c *config.Config, t *forget.Trail) ([]string, error) {
 	found := []string{}
 	folders := []string{c.Path(c.Rules)}
@@ -317,7 +316,7 @@ func rulesHolding(c *config.Config, t *forget.Trail) ([]string, error) {
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
-				return nil // rules that are not there hold nothing
+				return nil // missing rules hold nothing
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -335,7 +334,7 @@ func rulesHolding(c *config.Config, t *forget.Trail) ([]string, error) {
 	return found, nil
 }
 
-// report says what came of it.
+// report prints the result.
 func (f *ForgetOptions) report(cmd *cobra.Command, out *ForgetReport, unknown bool) error {
 	if f.output == "json" {
 		if err := cli.WriteJSON(cmd.OutOrStdout(), out); err != nil {
@@ -344,7 +343,7 @@ func (f *ForgetOptions) report(cmd *cobra.Command, out *ForgetReport, unknown bo
 	} else {
 		out.text(cmd, unknown)
 	}
-	unknown = unknown && out.before.IsZero() && len(out.Cleaned) == 0 // who is nowhere may have been misspelt
+	unknown = unknown && out.before.IsZero() && len(out.Cleaned) == 0 // an unknown person may be misspelt
 	if unknown || len(out.Failed) > 0 || out.Proof != nil && len(out.Proof.Left) > 0 {
 		return cli.ErrNo
 	}

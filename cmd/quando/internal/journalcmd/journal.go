@@ -1,4 +1,4 @@
-// Package journalcmd has the commands that look after a journal: copies, backups, forgetting.
+// Package journalcmd has the commands that maintain a journal: copies, backups, forgetting.
 package journalcmd
 
 import (

@@ -15,8 +15,7 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// journalOf returns where the journal is that a command looks after, with these parts of the
-// configuration.
+// journalOf returns the journal of a command, with these parts of the configuration.
 func journalOf(cmd *cobra.Command, keys ...string) (where string, c *config.Config, err error) {
 	where, _ = cmd.Flags().GetString("journal")
 	if where == "" {
@@ -31,11 +30,11 @@ func journalOf(cmd *cobra.Command, keys ...string) (where string, c *config.Conf
 	return where, c, nil
 }
 
-// profileKey is the part of the configuration that says by which names the service's data tells of
-// people.
+// profileKey is the part of the configuration with the field names for people in the service's
+// data.
 const profileKey = "service.profile"
 
-// words returns by which names the data of all services tells of people, as their profiles have it.
+// words returns the field names for people of all services, from their profiles.
 func words(c *config.Config) (w forget.Words, err error) {
 	w.SamePhone = service.SamePhone
 	all := []config.Workspace{c.Workspace}
@@ -76,7 +75,7 @@ func keeping(cmd *cobra.Command, where string, readOnly bool, f func(stored.Keep
 	return err
 }
 
-// tellOn writes what is being done, for a person who waits.
+// tellOn prints the progress, for a person who waits.
 func tellOn(cmd *cobra.Command) func(string) {
 	return func(what string) {
 		if cli.IsTerminal(cmd.ErrOrStderr()) {

@@ -33,7 +33,7 @@ type manifest struct {
 	Backups []*backup `json:"backups"`
 }
 
-// A backup is what a manifest tells of one. There are no names, phones or texts in it.
+// A backup is a manifest's entry of one. It has no names, phones or texts.
 type backup struct {
 	File      string      `json:"file"` // in the manifest's folder
 	MadeAt    time.Time   `json:"made_at"`
@@ -43,10 +43,10 @@ type backup struct {
 	Events    int64       `json:"events"`
 	Runs      int64       `json:"runs"`
 	Newest    *newest     `json:"newest_event"`
-	Forgotten []forgotten `json:"forgotten"` // people who were forgotten since it was made, and whom it still holds
+	Forgotten []forgotten `json:"forgotten"` // persons forgotten since it was made, whom it still holds
 }
 
-// A newest is the newest event of a backup: what came after it is not in the backup.
+// A newest is the newest event of a backup: later ones are not in the backup.
 type newest struct {
 	ID         string    `json:"id"`
 	ReceivedAt time.Time `json:"received_at"`
@@ -56,10 +56,10 @@ type newest struct {
 type forgotten struct {
 	At       time.Time `json:"at"`
 	Contacts []string  `json:"contacts"`
-	Lanes    []string  `json:"lanes"` // by which somebody is known who has no contact's id
+	Lanes    []string  `json:"lanes"` // identify a person without a contact's id
 }
 
-// readManifest reads a manifest. One that is not there lists nothing.
+// readManifest reads a manifest. A missing one lists nothing.
 func readManifest(path string) (*manifest, error) {
 	m := &manifest{path: path}
 	text, err := os.ReadFile(path)
@@ -75,7 +75,7 @@ func readManifest(path string) (*manifest, error) {
 	return m, nil
 }
 
-// write puts the manifest in the place of the one before, whole.
+// write replaces the manifest atomically.
 func (m *manifest) write() error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -84,8 +84,7 @@ func (m *manifest) write() error {
 	return writeWhole(m.path, append(text, '\n'))
 }
 
-// writeWhole writes a file that only its owner may read: all of it is there under its name, or
-// none.
+// writeWhole writes a file atomically, readable by its owner only.
 func writeWhole(path string, text []byte) (err error) {
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
 	if err != nil {
@@ -111,12 +110,12 @@ func (m *manifest) find(file string) *backup {
 	return m.Backups[i]
 }
 
-// listedFor is how long a backup stays in the list whose file is not there any more: it may be kept
-// elsewhere, and come back.
+// listedFor is how long a backup stays listed after its file is gone: it may be kept elsewhere, and
+// come back.
 const listedFor = 400 * 24 * time.Hour
 
-// add lists a backup. One of the same name was thrown away before, and so were those whose files
-// have been gone for long.
+// add lists a backup. It replaces one of the same name, and drops those whose files have been gone
+// for long.
 func (m *manifest) add(b *backup) {
 	m.Backups = append(slices.DeleteFunc(m.Backups, func(o *backup) bool {
 		if o.File == b.File {
@@ -163,8 +162,7 @@ func manifestPaths(ctx context.Context, j journal.Journal) (paths []string, err 
 	return paths, nil
 }
 
-// noteManifest lets the journal know of a list of backups, so that whoever forgets a person finds
-// them.
+// noteManifest records a manifest in the journal, so that forgetting a person finds its backups.
 func noteManifest(ctx context.Context, j journal.Journal, path string) error {
 	paths, err := manifestPaths(ctx, j)
 	if err != nil || slices.Contains(paths, path) {
@@ -188,8 +186,7 @@ func checksum(path string) (n int64, sum string, err error) {
 	return n, hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// holding finds the backups that still hold a person. One that cannot be read is taken for one that
-// does.
+// holding finds the backups that still hold a person. An unreadable one counts as holding them.
 func holding(ctx context.Context, lists []*manifest, p forget.Person) (held []string) {
 	for _, m := range lists {
 		for _, b := range m.Backups {
@@ -205,8 +202,8 @@ func holding(ctx context.Context, lists []*manifest, p forget.Person) (held []st
 	return held
 }
 
-// halfway are the files that backups and a restore have left behind that were stopped halfway.
-func halfway(lists []*manifest, where string) (paths []string) {
+// leftovers are the files that interrupted backups and restores have left.
+func leftovers(lists []*manifest, where string) (paths []string) {
 	for _, m := range lists {
 		parts, _ := filepath.Glob(filepath.Join(filepath.Dir(m.path), ".*"+sqlite.PartOfBackup+"*")) // the pattern is right
 		paths = append(paths, parts...)
@@ -226,7 +223,7 @@ func backupHolds(ctx context.Context, path string, p forget.Person) (bool, error
 	return holds, errors.Join(err, k.Close())
 }
 
-// mark notes in the lists who was forgotten and is still in these backups.
+// mark notes in the manifests which forgotten person is still in these backups.
 func mark(lists []*manifest, held []string, who forgotten) error {
 	for _, m := range lists {
 		changed := false
@@ -246,7 +243,7 @@ func mark(lists []*manifest, held []string, who forgotten) error {
 	return nil
 }
 
-// same reports whether somebody else who was forgotten is the same person.
+// same reports whether two entries are the same person.
 func (f forgotten) same(other forgotten) bool {
 	shares := func(a, b []string) bool {
 		return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
@@ -254,5 +251,5 @@ func (f forgotten) same(other forgotten) bool {
 	return shares(f.Contacts, other.Contacts) || shares(f.Lanes, other.Lanes)
 }
 
-// subject is the person as the audit has it.
+// subject is the person as the audit log has it.
 func (f forgotten) subject() string { return strings.Join(slices.Concat(f.Contacts, f.Lanes), " ") }

@@ -49,7 +49,7 @@ What came after the backup is not in it. Events that the service delivers again 
 	}
 }
 
-// restoring ends the name of a copy that is about to take the journal's place.
+// restoring is the suffix of a copy that is about to replace the journal.
 const restoring = ".restoring"
 
 func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) (err error) {
@@ -72,7 +72,7 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		return err
 	}
 	defer func() { err = errors.Join(err, free()) }()
-	past, err := pastOf(ctx, where, b)
+	past, err := readCarryOver(ctx, where, b)
 	if err != nil {
 		return err
 	}
@@ -85,12 +85,11 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		return err
 	}
 	defer func() { err = errors.Join(err, removeJournal(part)) }()
-	if err := past.hand(ctx, from, part, manifestBeside(where)); err != nil {
+	if err := past.applyTo(ctx, from, part, manifestBeside(where)); err != nil {
 		return err
 	}
 	aside := where + ".before-" + cli.Now().UTC().Format("20060102T150405Z")
-	// It is in the list before it is there: somebody who stops this leaves nothing that nobody
-	// knows of.
+	// It is listed before it exists: an interrupted restore leaves no unknown file.
 	if _, err := os.Stat(where); err == nil {
 		if err := listAside(aside, &backup{MadeAt: cli.Now().UTC().Truncate(time.Second)}); err != nil {
 			return err
@@ -116,20 +115,20 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 	return nil
 }
 
-// A past is what a journal knows that takes another's place, and that must not be lost with it.
-type past struct {
+// A carryOver is what a journal that is replaced must hand on.
+type carryOver struct {
 	forgotten []forgotten // since the backup was made
 	lists     []string    // of backups
 	words     forget.Words
 }
 
-// pastOf reads what is to be handed on from a journal to a backup that takes its place. One that
-// cannot be read has nothing to hand on.
-func pastOf(ctx context.Context, where string, b *backup) (*past, error) {
-	p := &past{}
+// readCarryOver reads what a journal must hand on to the backup that replaces it. An unreadable one
+// has nothing to hand on.
+func readCarryOver(ctx context.Context, where string, b *backup) (*carryOver, error) {
+	p := &carryOver{}
 	j, err := storage.Open(ctx, where, true)
 	if err != nil {
-		return p, nil //nolint:nilerr // a journal that is missing or damaged is why somebody restores one
+		return p, nil //nolint:nilerr // a journal that is missing or damaged is the reason for a restore
 	}
 	defer func() { _ = j.Close() }() // it was only read
 	if p.lists, err = manifestPaths(ctx, j); err != nil {
@@ -143,7 +142,7 @@ func pastOf(ctx context.Context, where string, b *backup) (*past, error) {
 	return p, err
 }
 
-// forgottenSince returns who was forgotten in a journal since a time, as its audit has it.
+// forgottenSince returns the persons forgotten in a journal since a time, from its audit log.
 func forgottenSince(ctx context.Context, j storage.Journal, since time.Time) (list []forgotten, err error) {
 	const page = 200
 	for before := int64(0); ; {
@@ -171,9 +170,9 @@ func forgottenSince(ctx context.Context, j storage.Journal, since time.Time) (li
 	}
 }
 
-// hand gives a copy of a backup what it does not know: which lists of backups there are, and who
-// was forgotten since it was made.
-func (p *past) hand(ctx context.Context, from, copied, list string) error {
+// applyTo adds to a copy of a backup what it lacks: the manifests, and the persons forgotten since
+// it was made.
+func (p *carryOver) applyTo(ctx context.Context, from, copied, list string) error {
 	m, err := readManifest(manifestBeside(from))
 	if err != nil {
 		return err
@@ -217,7 +216,7 @@ func (p *past) hand(ctx context.Context, from, copied, list string) error {
 	return errors.Join(k.Compact(ctx), k.Close())
 }
 
-// listAside lists a journal that is moved aside with the backups beside it.
+// listAside lists a journal that is moved aside among the backups.
 func listAside(aside string, b *backup) error {
 	b.File, b.Forgotten = filepath.Base(aside), []forgotten{}
 	m, err := readManifest(manifestBeside(aside))
@@ -231,7 +230,7 @@ func listAside(aside string, b *backup) error {
 	return nil
 }
 
-// copyFile copies a file into one that only its owner may read, and lets it reach the disk.
+// copyFile copies a file into one that only its owner may read, and syncs it.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -246,7 +245,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// removeJournal removes what is left of a journal that was not put in its place.
+// removeJournal removes the remains of a journal that was not put in place.
 func removeJournal(path string) error {
 	var problems []error
 	for _, end := range []string{"", "-wal", "-shm", ".lock"} {

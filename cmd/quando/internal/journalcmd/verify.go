@@ -88,8 +88,7 @@ func readWhole(cmd *cobra.Command, where string) (report *stored.Report, err err
 	return report, err
 }
 
-// compareListed compares a backup with what its manifest says of it, and reports whether that tells
-// of it.
+// compareListed compares a backup with its manifest's entry, and reports whether there is one.
 func compareListed(where string, report *stored.Report) (listed bool, err error) {
 	if storage.IsDatabase(where) {
 		return false, nil
@@ -99,7 +98,7 @@ func compareListed(where string, report *stored.Report) (listed bool, err error)
 		return false, err
 	}
 	b := m.find(where)
-	if b == nil || b.SHA256 == "" { // or moved aside, and nobody has looked at it
+	if b == nil || b.SHA256 == "" { // or moved aside, and not verified
 		return false, nil
 	}
 	n, sum, err := checksum(where)

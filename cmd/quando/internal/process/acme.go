@@ -23,7 +23,7 @@ import (
 )
 
 // An authority gets certificates from an ACME server such as Let's Encrypt, and renews them when a
-// third of their time is left.
+// third of their lifetime is left.
 type authority struct {
 	hosts   []string
 	manager *autocert.Manager
@@ -34,7 +34,7 @@ type authority struct {
 	until map[string]time.Time // by host
 }
 
-// newACME returns what gets certificates as the configuration wants it.
+// newACME returns an authority according to the configuration.
 func newACME(c *config.Config, log *slog.Logger) (*authority, error) {
 	t := c.TLS.ACME
 	cache := c.Path(t.Cache)
@@ -68,8 +68,7 @@ func newACME(c *config.Config, log *slog.Logger) (*authority, error) {
 	return a, nil
 }
 
-// listed lets certificates be had for these hosts only. A question over plain HTTP may name the
-// port too.
+// listed allows certificates for these hosts only. A plain HTTP request may name the port too.
 func listed(hosts []string) autocert.HostPolicy {
 	policy := autocert.HostWhitelist(hosts...)
 	return func(ctx context.Context, host string) error {
@@ -83,7 +82,7 @@ func listed(hosts []string) autocert.HostPolicy {
 func (a *authority) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c, err := a.manager.GetCertificate(hello)
 	if err != nil || len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto {
-		return c, err // the second is a question of the server's, answered with a certificate that nobody else sees
+		return c, err // the second is the server's challenge, answered with a certificate for it alone
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,15 +108,15 @@ func (a *authority) expires() (first time.Time) {
 	return first
 }
 
-// Certificates are looked at so often; one that cannot be had is asked for again after a pause that
-// doubles, because servers count.
+// The interval of certificate checks; a failed request is retried with a backoff that doubles,
+// because servers count.
 const (
 	askAgain  = time.Minute
 	lookAgain = time.Hour
 )
 
-// run asks for the certificate of every host before somebody needs it, so that no delivery waits
-// for one, and says when there is none.
+// run gets the certificate of every host in advance, so that no delivery waits for one, and logs
+// when there is none.
 func (a *authority) run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -126,23 +125,23 @@ func (a *authority) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// It answers the server's questions, and sends everybody else to the encrypted address.
+		// It answers the server's challenges, and redirects everything else to https.
 		s := newServer(a.manager.HTTPHandler(nil), a.log)
-		l = boundConnections(l, s, "tls.acme.http", strangerIdle, a.log)
+		l = boundConnections(l, s, "tls.acme.http", unverifiedIdle, a.log)
 		all.Go(func() { _ = serve(s, false, l) })
 		context.AfterFunc(ctx, func() { _ = s.Close() })
 	}
 	for _, host := range a.hosts {
-		all.Go(func() { a.keep(ctx, host) })
+		all.Go(func() { a.keepCertificate(ctx, host) })
 	}
 	return nil
 }
 
-// keep sees to it that there is a certificate of a host.
-func (a *authority) keep(ctx context.Context, host string) {
+// keepCertificate keeps the certificate of a host current.
+func (a *authority) keepCertificate(ctx context.Context, host string) {
 	for pause := askAgain; ctx.Err() == nil; {
 		wait := lookAgain
-		if err := a.ask(ctx, host); err != nil && ctx.Err() == nil {
+		if err := a.getCertificate(ctx, host); err != nil && ctx.Err() == nil {
 			a.log.Error("no certificate could be had", "host", host, "error", err, "again", pause)
 			wait, pause = pause, min(2*pause, lookAgain)
 		} else {
@@ -155,9 +154,9 @@ func (a *authority) keep(ctx context.Context, host string) {
 	}
 }
 
-// ask gets the certificate of a host, as a client of today would. The library cannot be
-// interrupted; nobody waits for it when ctx ends.
-func (a *authority) ask(ctx context.Context, host string) error {
+// getCertificate gets the certificate of a host, as a modern client would. The library cannot be
+// interrupted; ask returns without it when ctx ends.
+func (a *authority) getCertificate(ctx context.Context, host string) error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := a.get(&tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})

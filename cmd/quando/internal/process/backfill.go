@@ -22,24 +22,21 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// backfillRate is how many calls a backfill makes in a second where the workspace has no ceiling.
-// Where it has one, it is a quarter of that: live calls have the rest.
+// backfillRate is a backfill's calls per second if the workspace has no limit. If it has one, it is
+// a quarter of that: live calls have the rest.
 const backfillRate = 10
 
 // Waits whose time ended while no engine was there are held so long at most.
 const (
-	// recoverByLooking is for a look at what was missed, which takes seconds after most stops and
-	// minutes after long ones. One that fails all the time, or lacks a scope, leaves it to the
-	// service's own repeats.
+	// recoverByLooking is for a backfill pass, which takes seconds after most stops and minutes after
+	// long ones. If the pass fails all the time, or lacks a scope, the service's retries have to do.
 	recoverByLooking = 5 * time.Minute
-	// recoverByRedelivery is for the service's own repeats, where nobody looks: it makes them 30
-	// seconds and 2 minutes after a delivery that failed, so that after a stop of two minutes all
-	// have come.
+	// recoverByRedelivery is for the service's retries, without a backfill: it retries 30 seconds and
+	// 2 minutes after a failed delivery, so that after a stop of two minutes all have arrived.
 	recoverByRedelivery = 3 * time.Minute
 )
 
-// recovery says how long waits are held after an absence, and who is to look for what was missed in
-// it.
+// recovery sets how long waits are held after a downtime, and which backfill finds what was missed.
 func recovery(w *engine.Workspace, finds *backfill.Source) {
 	w.Recovery = recoverByRedelivery
 	if finds != nil {
@@ -47,7 +44,7 @@ func recovery(w *engine.Workspace, finds *backfill.Source) {
 	}
 }
 
-// addBackfill gives a workspace what finds events that no webhook tells; nothing where that is off.
+// addBackfill adds the backfill of a workspace, if enabled.
 func (p *Process) addBackfill(c *config.Config, u *Unit, b *Book) (*backfill.Source, error) {
 	if u.Backfill.Every == 0 {
 		return nil, nil
@@ -57,7 +54,7 @@ func (p *Process) addBackfill(c *config.Config, u *Unit, b *Book) (*backfill.Sou
 		rate = u.Service.Rate / 4
 	}
 	host, _ := os.Hostname()
-	t := &told{unit: u}
+	t := &deliveredTypes{unit: u}
 	s, err := backfill.New(backfill.Options{
 		Workspace: u.Name, Client: u.Client, Journal: &findings{p}, Every: u.Backfill.Every, Cards: u.Backfill.Cards, Rate: rate, Now: p.now, Logger: p.log,
 		Needs: func() []string {
@@ -91,7 +88,7 @@ type namedBackfill struct {
 	*backfill.Source
 }
 
-// findings is the process as a backfill sees it: what it finds is recorded like what is told.
+// findings is the process for a backfill: it records found events like delivered ones.
 type findings struct{ *Process }
 
 func (f *findings) Cursor(ctx context.Context, name string) (string, error) {
@@ -148,9 +145,9 @@ func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (strin
 	return own[i].Stage, err
 }
 
-// wakes returns what counts deliveries and wakes a backfill when some may be missing, because they
-// could not be recorded. That a delivery is too old is no reason: anybody can send one, and what
-// the service repeats for so long is found by the timer.
+// wakes returns a counter of deliveries that wakes the backfill when some may be missing, because
+// they could not be recorded. A delivery that is too old is no reason: anyone can send one, and the
+// periodic pass finds what the service retries for so long.
 func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome) {
 	if s == nil {
 		return count
@@ -169,20 +166,20 @@ func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome
 	}
 }
 
-// told knows of which events webhooks tell.
-type told struct {
+// deliveredTypes knows which events webhooks deliver.
+type deliveredTypes struct {
 	unit *Unit
 
 	mu    sync.Mutex
-	types []string // nil is that it is not known
+	types []string // nil if unknown
 }
 
-// toldEvery is how often it is found out of which events webhooks tell.
-const toldEvery = 5 * time.Minute
+// deliveredTypesEvery is how often that is read.
+const deliveredTypesEvery = 5 * time.Minute
 
-// undelivered reports whether no webhook tells of a type. As long as nobody knows it is what the
-// service's reference says: card events cannot be subscribed.
-func (t *told) undelivered(typ string) bool {
+// undelivered reports whether webhooks do not deliver a type. As long as that is unknown, the
+// service's reference decides: card events cannot be subscribed to.
+func (t *deliveredTypes) undelivered(typ string) bool {
 	if s := t.unit.subscription; s != nil {
 		if st := s.Status(); !st.Checked.IsZero() {
 			return !slices.Contains(st.Events, typ)
@@ -196,23 +193,23 @@ func (t *told) undelivered(typ string) bool {
 	return !slices.Contains(t.types, typ)
 }
 
-// run finds out, every so often, of which events webhooks tell, unless somebody looks after the
-// webhook who knows.
-func (t *told) run(ctx context.Context) {
+// run reads regularly which events webhooks deliver, unless a subscription knows it.
+func (t *deliveredTypes) run(ctx context.Context) {
 	for ctx.Err() == nil && t.unit.subscription == nil {
-		types := t.look(ctx)
+		types := t.read(ctx)
 		t.mu.Lock()
 		t.types = types
 		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-time.After(toldEvery):
+		case <-time.After(deliveredTypesEvery):
 		}
 	}
 }
 
-// look asks for the webhooks that lead here, and where none is known for what can be subscribed.
-func (t *told) look(ctx context.Context) (types []string) {
+// read reads the webhooks of this engine or, if none is known, the events available to subscribe
+// to.
+func (t *deliveredTypes) read(ctx context.Context) (types []string) {
 	client := t.unit.Client.Patient()
 	if hooks, err := client.ListWebhooks(ctx); err == nil {
 		for _, h := range t.unit.ownHooks(hooks) {
@@ -226,7 +223,7 @@ func (t *told) look(ctx context.Context) (types []string) {
 	}
 	types, err := client.ListEvents(ctx)
 	if err != nil || !slices.Contains(types, vocabulary.MessageReceived) {
-		return nil // a key need not be allowed to look
+		return nil // the key may lack the scope
 	}
 	return types
 }
@@ -234,7 +231,7 @@ func (t *told) look(ctx context.Context) (types []string) {
 // foundSince is the time for which the console counts what was found.
 const foundSince = 24 * time.Hour
 
-// repairs tells how what webhooks do not tell is found.
+// repairs returns the state of the backfills.
 func (p *Process) repairs(ctx context.Context) (list []console.Repair) {
 	for _, b := range p.backfills {
 		st := b.State()

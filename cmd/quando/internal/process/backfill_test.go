@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestDeliveriesWakeTheBackfill shows what makes the backfill look at once.
+// TestDeliveriesWakeTheBackfill shows what wakes the backfill.
 func TestDeliveriesWakeTheBackfill(t *testing.T) {
 	desk, err := sandbox.New(sandbox.Options{Seed: 1})
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A Book is the rules of one workspace as they stand in their files. It keeps the last good version
-// of each rule, so that a mistake in one, or in the file around it, stops nothing that ran before.
+// A Book is the rules of one workspace, loaded from their files. It keeps the last good version of
+// each rule, so that a mistake in one, or in the file around it, stops nothing that ran before.
 type Book struct {
 	Workspace string
 	Path      string   // a folder or a file
@@ -33,7 +33,7 @@ type Book struct {
 	Log       *slog.Logger
 	Use       func(*rules.Set) // is given the rules whenever they may be others
 
-	mu       sync.Mutex     // of what follows: whoever saves a rule has it loaded at once
+	mu       sync.Mutex     // guards the fields below: saving a rule loads it at once
 	Set      *rules.Set     // what is in use; nil before the first reading
 	Problems rules.Problems // of the last reading
 	files    int            // that were read
@@ -42,7 +42,7 @@ type Book struct {
 	stamp    sum            // the times and sizes of all of them
 	missing  bool           // there was no folder
 
-	public atomic.Pointer[console.Book] // what people are shown
+	public atomic.Pointer[console.Book] // for pages
 }
 
 // errVanished says that a file with rules in use was not there. Editors and deployments take files
@@ -58,9 +58,9 @@ type Reading struct {
 	Missing  bool
 }
 
-// Load reads the files anew and puts their rules to use, and reports whether there was anything new
-// in them. A patient load does not believe at once that a file has gone, and changes nothing;
-// whoever called it tries again a moment later.
+// Load reads the files again and puts their rules to use, and reports whether anything was new. A
+// patient load does not accept at once that a file is gone, and changes nothing; the caller retries
+// a moment later.
 func (b *Book) Load(patient, forced bool) (changed bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,11 +86,11 @@ func (b *Book) Load(patient, forced bool) (changed bool, err error) {
 	b.Problems, b.files = append(problems, r.Problems...).Sort(), len(r.files)
 	b.Set = set.With(b.lastGood(set, r)...)
 	b.Use(b.Set)
-	b.tell(before)
+	b.logLoad(before)
 	return true, nil
 }
 
-// shown returns the rules as people are shown them. Others may ask than the one who loads.
+// shown returns the rules for pages. It is safe for concurrent use with Load.
 func (b *Book) shown() console.Book {
 	if now := b.public.Load(); now != nil {
 		return *now
@@ -98,7 +98,7 @@ func (b *Book) shown() console.Book {
 	return console.Book{}
 }
 
-// Read reads the files. One that cannot be read is a problem of its own.
+// Read reads the files. An unreadable one is a problem of its own.
 func (b *Book) Read() (*Reading, error) {
 	names, err := b.names()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func (b *Book) Compile(r *Reading) (*rules.Set, rules.Problems) {
 // besideIsSame reports whether the other files that the rules name hold what they held.
 func (b *Book) besideIsSame() bool {
 	for name, was := range b.beside {
-		// One that cannot be read holds nothing.
+		// An unreadable file counts as empty.
 		if text, _ := cli.ReadBounded(name); sumOf(text) != was {
 			return false
 		}
@@ -166,8 +166,8 @@ func (b *Book) vanished(r *Reading) bool {
 	})
 }
 
-// lastGood returns the rules in use that the files still mean to have, but have spoilt: those whose
-// own text is wrong, and those of a file that as a whole cannot be read.
+// lastGood returns the rules in use that the files still contain, but broken: those whose own text
+// is wrong, and those of a file that cannot be read as a whole.
 func (b *Book) lastGood(set *rules.Set, r *Reading) []*rules.Rule {
 	if b.Set == nil {
 		return nil
@@ -194,8 +194,8 @@ func (b *Book) broken(set *rules.Set, id string) bool {
 	return slices.ContainsFunc(set.Broken, func(r rules.Broken) bool { return r.ID == id })
 }
 
-// tell writes a line on what was read, and one for each problem.
-func (b *Book) tell(before *rules.Set) {
+// logLoad logs a load, and each problem.
+func (b *Book) logLoad(before *rules.Set) {
 	for _, p := range b.Problems {
 		level := slog.LevelWarn
 		if p.Severity == source.Error {
@@ -226,8 +226,8 @@ func (b *Book) tell(before *rules.Set) {
 	b.Log.Info("rules reloaded", args...)
 }
 
-// brokenIDs names what is not loaded as it stands: a rule by its id, or where it has none, by its
-// place.
+// brokenIDs names what is not loaded as written: a rule by its id or, if it has none, by its
+// position.
 func (b *Book) brokenIDs() []string {
 	var ids []string
 	for _, r := range b.Set.Broken {
@@ -280,7 +280,7 @@ func (b *Book) stampNow() sum {
 	return sumOf([]byte(text.String()))
 }
 
-// A sum stands for a content, to tell whether it has changed.
+// A sum is a content hash, to detect changes.
 type sum [sha256.Size]byte
 
 func sumOf(content []byte) sum { return sha256.Sum256(content) }

@@ -16,8 +16,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// shelf is a book under test with what it was used for.
-type shelf struct {
+// testBook is a book under test with what it was used for.
+type testBook struct {
 	*Book
 	t      *testing.T
 	folder string
@@ -26,9 +26,9 @@ type shelf struct {
 	set    *rules.Set
 }
 
-func newShelf(t *testing.T, path string) *shelf {
+func newShelf(t *testing.T, path string) *testBook {
 	t.Helper()
-	s := &shelf{t: t, folder: t.TempDir(), log: &clitest.Buffer{}}
+	s := &testBook{t: t, folder: t.TempDir(), log: &clitest.Buffer{}}
 	s.Book = &Book{
 		Workspace: "default", Path: filepath.Join(s.folder, path), Options: rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside},
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
@@ -42,19 +42,19 @@ func newShelf(t *testing.T, path string) *shelf {
 }
 
 // write writes a file, and the folder that it is in.
-func (s *shelf) write(name, text string) {
+func (s *testBook) write(name, text string) {
 	s.t.Helper()
 	clitest.WriteFile(s.t, filepath.Join(s.folder, name), text)
 }
 
-func (s *shelf) remove(name string) {
+func (s *testBook) remove(name string) {
 	s.t.Helper()
 	if err := os.RemoveAll(filepath.Join(s.folder, name)); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *shelf) rename(from, to string) {
+func (s *testBook) rename(from, to string) {
 	s.t.Helper()
 	if err := os.Rename(filepath.Join(s.folder, from), filepath.Join(s.folder, to)); err != nil {
 		s.t.Fatal(err)
@@ -62,7 +62,7 @@ func (s *shelf) rename(from, to string) {
 }
 
 // rules describes the rules in use: their ids and what they log.
-func (s *shelf) rules() string {
+func (s *testBook) rules() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.set == nil {
@@ -75,7 +75,7 @@ func (s *shelf) rules() string {
 	return strings.Join(out, " ")
 }
 
-func (s *shelf) loads(want string) {
+func (s *testBook) loads(want string) {
 	s.t.Helper()
 	if _, err := s.Load(false, false); err != nil {
 		s.t.Fatal(err)
@@ -111,8 +111,8 @@ func TestBookKeepsTheLastGoodVersion(t *testing.T) {
 	}
 }
 
-// TestBookTells shows that one line says what a reload has changed, and that what is wrong is told
-// with its place.
+// TestBookTells shows that one log line says what a reload has changed, and that problems are
+// logged with their position.
 func TestBookTells(t *testing.T) {
 	s := newShelf(t, "rules")
 	s.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1")+clitest.Rule("b", "b1")+clitest.Rule("c", "c1"))
@@ -147,7 +147,7 @@ func TestBookPatience(t *testing.T) {
 	}
 	s.loads("b=b1")
 
-	// Without its folder, nobody has said that the rules should go.
+	// A missing folder does not mean that its rules are removed.
 	s.rename("rules", "away")
 	for range 2 {
 		if _, err := s.Load(false, false); !errors.Is(err, errVanished) || s.rules() != "b=b1" {

@@ -18,21 +18,20 @@ import (
 
 // certificates are what an address is encrypted with.
 type certificates interface {
-	// get returns the certificate for a connection that is about to be made.
+	// get returns the certificate for a new connection.
 	get(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
-	// protocols are those that are spoken beside HTTP.
+	// protocols are those beside HTTP.
 	protocols() []string
 	// expires is when the first of the certificates in use does; the zero time is that there is
 	// none.
 	expires() time.Time
-	// name is one that there is a certificate for, or any where it does not matter.
+	// name is one that a certificate exists for, or any.
 	name() string
-	// run looks after them until ctx ends.
+	// run renews them until ctx ends.
 	run(ctx context.Context) error
 }
 
-// newCertificates returns what the configuration wants addresses to be encrypted with; nil is
-// nothing.
+// newCertificates returns the certificates according to the configuration; nil if there are none.
 func newCertificates(c *config.Config, log *slog.Logger) (certificates, error) {
 	t := c.TLS
 	switch {
@@ -55,8 +54,8 @@ func newCertificates(c *config.Config, log *slog.Logger) (certificates, error) {
 	return p, nil
 }
 
-// encryptsConsole reports whether the console is encrypted too. A loopback address is not unless
-// somebody wants it: certificates are not for its name.
+// encryptsConsole reports whether the console is encrypted too. A loopback address is not, unless
+// configured: certificates are not for its name.
 func encryptsConsole(c *config.Config) bool {
 	if c.Console.TLS != nil {
 		return *c.Console.TLS
@@ -72,8 +71,8 @@ func tlsConfig(c certificates) *tls.Config {
 // rereadAfter is how long files are believed to be as they were.
 const rereadAfter = time.Second
 
-// A pair is a certificate and its key in two files, which somebody else renews. They are read again
-// and again: a renewal needs no restart.
+// A pair is a certificate and its key in two files, renewed by another program. They are re-read on
+// change: a renewal needs no restart.
 type pair struct {
 	cert, key string
 	log       *slog.Logger
@@ -100,11 +99,11 @@ func (p *pair) expires() time.Time {
 	return c.Leaf.NotAfter
 }
 
-// run implements certificates. Whoever needs the certificate looks whether it has changed.
+// run implements certificates. Each handshake checks whether the certificate has changed.
 func (p *pair) run(context.Context) error { return nil }
 
-// read returns the certificate as the files have it. While they are half written, or wrong, the one
-// before stays in use.
+// read returns the certificate of the files. While they are half written, or wrong, the one before
+// stays in use.
 func (p *pair) read() (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +124,7 @@ func (p *pair) read() (*tls.Certificate, error) {
 	return p.current, nil
 }
 
-// reread takes up what the files have, if it is another certificate.
+// reread loads the files, if they have another certificate.
 func (p *pair) reread() error {
 	var raw [2][]byte
 	for i, name := range []string{p.cert, p.key} {

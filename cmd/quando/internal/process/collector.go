@@ -9,17 +9,15 @@ import (
 )
 
 const (
-	// spare is how much garbage may lie about before it is collected.
+	// spare is how much garbage may accumulate before a collection.
 	spare = 48 << 20
-	// usual is how much memory Go may take before garbage is collected more eagerly; three times
-	// what is in use at the start where that is more.
+	// usual is the soft memory limit; three times the memory in use at the start if that is more.
 	usual = 88 << 20
 )
 
-// tuneCollector lets the garbage collector wait for a fixed amount of garbage. By itself it
-// collects whenever as much has come as is in use, which for an engine that keeps little in memory
-// is all the time: a quarter of the processor time under load. Whoever sets GOGC or GOMEMLIMIT
-// knows better.
+// tuneCollector lets a fixed amount of garbage accumulate. By default Go collects whenever the heap
+// has doubled, which for an engine with a small heap is all the time: a quarter of the processor
+// time under load. GOGC and GOMEMLIMIT take precedence.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -32,12 +30,12 @@ func tuneCollector() {
 }
 
 const (
-	restLook  = 5 * time.Second // how often it is looked whether there is anything to do
+	restLook  = 5 * time.Second // interval of checks whether there is anything to do
 	restUsual = 4 << 20         // bytes that are allocated in that time when there is not
 )
 
-// giveMemoryBack returns memory to the system when a rush is over: by itself the collector keeps
-// what it may need again. It ends with ctx.
+// giveMemoryBack returns memory to the system after a peak: by itself the collector keeps what it
+// may need again. It ends with ctx.
 func giveMemoryBack(ctx context.Context) {
 	allocated := func() uint64 {
 		var m runtime.MemStats

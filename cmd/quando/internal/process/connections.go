@@ -13,29 +13,27 @@ import (
 )
 
 const (
-	// maxConnections bounds the connections of an address, and is what is taken where the limit of
-	// descriptors is not known. maxStrangers of them may be such over which nothing right signed
-	// has come: each can take some 40 KiB, with encryption and a head that does not come to its
-	// end.
+	// maxConnections bounds the connections of an address, and is the default if the limit of
+	// descriptors is unknown. At most maxStrangers of them may have delivered nothing with a valid
+	// signature: each can take some 40 KiB, with encryption and an endless header.
 	maxConnections = 4096
-	maxStrangers   = 1024
+	maxUnverified  = 1024
 
-	// strangerIdle is how long a connection may be idle over which nothing right signed has come.
-	strangerIdle = 5 * time.Second
+	// unverifiedIdle is the idle timeout of a connection without a validly signed delivery.
+	unverifiedIdle = 5 * time.Second
 
-	// safeTime is how long a new connection is safe from others: it is the time for a handshake and
-	// a delivery from the other end of the world. Where few connections are allowed it is less,
-	// down to minSafeTime, so that those who wait for a place have one soon.
+	// safeTime is how long a new connection is not evicted: the time for a handshake and a delivery
+	// from the other end of the world. If few connections are allowed it is less, down to minSafeTime,
+	// so that new ones get in soon.
 	safeTime    = 500 * time.Millisecond
 	minSafeTime = 100 * time.Millisecond
 
-	// crowdTold is how often the log tells that connections were ended for others.
-	crowdTold = time.Minute
+	// evictionLogEvery is the interval of log messages about evicted connections.
+	evictionLogEvery = time.Minute
 )
 
-// connectionLimit returns how many connections an address may have: a quarter of the descriptors,
-// so that the two addresses together leave half of them for the journal and for calls to the
-// service.
+// connectionLimit returns the connections an address may have: a quarter of the descriptors, so
+// that the two addresses together leave half of them for the journal and for calls to the service.
 func connectionLimit() int {
 	n, err := descriptorLimit()
 	if err != nil {
@@ -44,9 +42,9 @@ func connectionLimit() int {
 	return int(max(min(n/4, maxConnections), 1))
 }
 
-// connections bounds the connections of an address. Where there are too many, a new one takes the
-// place of the oldest over which nothing right signed has come: what the service delivers is there
-// soon after it has connected. A connection has a moment to show that, so others may have to wait.
+// connections bounds the connections of an address. If there are too many, a new one evicts the
+// oldest that has not delivered anything with a valid signature: the service delivers soon after it
+// has connected. A connection has a moment to do that, so others may have to wait.
 type connections struct {
 	net.Listener
 	name  string
@@ -59,7 +57,7 @@ type connections struct {
 	strangers *list.List // of *connection, the oldest first
 	trusted   *list.List
 	freed     chan struct{} // has one when a connection has ended
-	told      time.Time     // when the log was last told of ended ones
+	told      time.Time     // when evictions were last logged
 	ended     int           // since then
 }
 
@@ -67,7 +65,7 @@ type connections struct {
 func boundConnections(l net.Listener, s *http.Server, name string, idle time.Duration, log *slog.Logger) net.Listener {
 	limit := connectionLimit()
 	b := &connections{
-		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxStrangers, minSafeTime), safeTime), idle: idle, log: log,
+		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxUnverified, minSafeTime), safeTime), idle: idle, log: log,
 		strangers: list.New(), trusted: list.New(), freed: make(chan struct{}, 1),
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -92,13 +90,13 @@ type connection struct {
 	place   *list.Element // nil is that it has ended
 	trusted bool
 	active  bool
-	timer   *time.Timer // ends it when it is idle; nil is that nothing does
+	timer   *time.Timer // closes it when idle; may be nil
 }
 
-// connectionKey is under which a request's context has its connection.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
-// boundConnection returns the connection that is encrypted or not.
+// boundConnection returns the connection below a TLS one, or the connection itself.
 func boundConnection(c net.Conn) *connection {
 	if encrypted, ok := c.(*tls.Conn); ok {
 		c = encrypted.NetConn()
@@ -132,22 +130,22 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.strangers.Len() >= min(b.limit, maxStrangers) || b.strangers.Len()+b.trusted.Len() >= b.limit {
+	if b.strangers.Len() >= min(b.limit, maxUnverified) || b.strangers.Len()+b.trusted.Len() >= b.limit {
 		victim, wait := b.victim(now)
 		if victim == nil {
 			return wait
 		}
-		b.tell(now)
-		b.forget(victim)
+		b.logEvictions(now)
+		b.remove(victim)
 		_ = victim.Conn.Close() // its own goroutine finds that out
 	}
 	c.began, c.place = now, b.strangers.PushBack(c)
 	return 0
 }
 
-// victim returns the connection that is needed the least, or how long to wait for one: of strangers
-// the oldest, if it had its time and we wait for it, not it for us; where there is no stranger, one
-// of the service over which nothing is under way.
+// victim returns the connection to evict, or how long to wait for one: the oldest stranger past its
+// safe time from which the server is waiting for data; without strangers, an idle connection of the
+// service.
 func (b *connections) victim(now time.Time) (*connection, time.Duration) {
 	for e := b.strangers.Front(); e != nil; e = e.Next() {
 		c := e.Value.(*connection)
@@ -166,19 +164,18 @@ func (b *connections) victim(now time.Time) (*connection, time.Duration) {
 	return nil, minSafeTime
 }
 
-// tell tells the log that connections are ended for others, the first at once and the others by
-// their number.
-func (b *connections) tell(now time.Time) {
+// logEvictions logs evictions, the first at once and the others by their number.
+func (b *connections) logEvictions(now time.Time) {
 	b.ended++
-	if now.Sub(b.told) < crowdTold {
+	if now.Sub(b.told) < evictionLogEvery {
 		return
 	}
 	b.log.Warn("too many connections: new ones take the place of the oldest", "address", b.name, "most", b.limit, "ended", b.ended)
 	b.told, b.ended = now, 0
 }
 
-// forget takes a connection off the lists.
-func (b *connections) forget(c *connection) {
+// remove takes a connection off the lists.
+func (b *connections) remove(c *connection) {
 	if c.place == nil {
 		return
 	}
@@ -234,13 +231,13 @@ func (c *connection) Read(p []byte) (int, error) {
 // Close ends the connection.
 func (c *connection) Close() error {
 	c.of.mu.Lock()
-	c.of.forget(c)
+	c.of.remove(c)
 	c.of.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// CloseWrite says that nothing more comes from here, so that who is still sending can read the
-// answer before the connection ends.
+// CloseWrite closes the sending side, so that a client that is still sending can read the answer
+// before the connection ends.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -23,7 +23,7 @@ func TestConnectionsGiveWay(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}), slog.New(slog.DiscardHandler))
-	l := boundConnections(inner, s, "listen", strangerIdle, slog.New(slog.DiscardHandler)).(*connections)
+	l := boundConnections(inner, s, "listen", unverifiedIdle, slog.New(slog.DiscardHandler)).(*connections)
 	l.limit, l.safe = 2, 300*time.Millisecond
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()

@@ -22,8 +22,7 @@ import (
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
-// newConsole puts the console together. It looks at what the process is made of when somebody asks
-// for a page.
+// newConsole builds the console. It reads the state of the process on each request.
 func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	o := console.Options{
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
@@ -44,13 +43,13 @@ func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	return console.New(o)
 }
 
-// access says who may use the console.
+// access returns who may use the console.
 func access(c *config.Config) console.Access {
 	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded}
 }
 
-// tellAccess logs what the console asks for. Behind a proxy, asking for nothing is seldom meant.
-func tellAccess(c *config.Config, log *slog.Logger) {
+// logAccess logs the console's access rules. Behind a proxy, no login is rarely intended.
+func logAccess(c *config.Config, log *slog.Logger) {
 	level, proxied := slog.LevelInfo, len(c.Console.Hosts) > 0 || c.Console.Forwarded != ""
 	if proxied && c.Console.Token == "" && len(c.Console.Users) == 0 {
 		level = slog.LevelWarn
@@ -58,7 +57,7 @@ func tellAccess(c *config.Config, log *slog.Logger) {
 	log.Log(context.Background(), level, "console access", "asks_for", access(c).AsksFor())
 }
 
-// present is the time that people are shown.
+// present is the time for pages.
 func (p *Process) present() time.Time {
 	if p.now != nil {
 		return p.now()
@@ -66,8 +65,8 @@ func (p *Process) present() time.Time {
 	return time.Now()
 }
 
-// simulatorOf returns what lets people play in a workspace whose service is a sandbox; nil is a
-// real service.
+// simulatorOf returns the simulator of a workspace whose service is a sandbox; nil for a real
+// service.
 func simulatorOf(c *config.Config, u *Unit) (console.Simulator, error) {
 	if c.Simulator != nil {
 		return c.Simulator, nil
@@ -81,7 +80,7 @@ func simulatorOf(c *config.Config, u *Unit) (console.Simulator, error) {
 	return NewSandboxControl(u.Service.Sandbox), nil
 }
 
-// ruleText returns the text of a rule's file, or nothing where it cannot be read.
+// ruleText returns the text of a rule's file, or "" if it cannot be read.
 func ruleText(r *rules.Rule) string {
 	text, err := cli.ReadBounded(r.File)
 	if err != nil {
@@ -90,7 +89,7 @@ func ruleText(r *rules.Rule) string {
 	return string(text)
 }
 
-// checks looks at the service of every workspace: whether it answers, takes the key, and has the
+// checks checks the service of every workspace: whether it answers, accepts the key, and has the
 // same time.
 func (p *Process) checks(ctx context.Context) []console.Check {
 	parts := make([][]console.Check, len(p.Units))
@@ -107,14 +106,14 @@ func (p *Process) checks(ctx context.Context) []console.Check {
 	return slices.Concat(parts...)
 }
 
-// check looks at the service of a workspace.
+// check checks the service of a workspace.
 func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 	one := func(kind console.CheckKind, ok bool, format string, args ...any) console.Check {
 		return console.Check{Workspace: u.Name, Kind: kind, OK: ok, Detail: redact.Text(fmt.Sprintf(format, args...))}
 	}
 	there := one(console.CheckService, true, "%s", u.Service.BaseURL)
-	// A look waits for its turn among the calls of the rules, but not for the end of a pause: who
-	// asks for one is there.
+	// A check shares the rate limit with the calls of the rules, but does not wait for the end of a
+	// pause: a user is waiting.
 	client := u.Client.Patient()
 	paused := func() bool { return client.Limiter().State().PausedUntil.After(p.present()) }
 	if paused() {
@@ -140,7 +139,7 @@ func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 	}
 	hooks, err := client.ListWebhooks(ctx)
 	if err != nil {
-		return append(list, u.subscriptionCheck()...) // a key need not be allowed to look
+		return append(list, u.subscriptionCheck()...) // the key may lack the scope
 	}
 	list = append(list, u.subscriptionCheck()...)
 	for _, h := range u.ownHooks(hooks) {
@@ -158,7 +157,7 @@ func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 	return list
 }
 
-// ownHooks returns the webhooks that lead here.
+// ownHooks returns the webhooks of this engine.
 func (u *Unit) ownHooks(all []service.Webhook) (own []service.Webhook) {
 	for _, h := range all {
 		if u.Service.Webhook.PublicURL != "" && subscription.SameAddress(h.URL, u.Service.Webhook.PublicURL) {
@@ -194,7 +193,7 @@ func (p *Process) mend(ctx context.Context, workspace string, kind console.Check
 	return nil
 }
 
-// limits tells how the calls of each workspace are held back.
+// limits returns the state of each workspace's rate limiter.
 func (p *Process) limits() (list []console.Limit) {
 	for _, u := range p.Units {
 		s := u.Client.Limiter().State()
@@ -203,7 +202,7 @@ func (p *Process) limits() (list []console.Limit) {
 	return list
 }
 
-// explain tells why each rule did or did not fire for an event, with what was recorded then.
+// explain explains why each rule did or did not fire for an event, from the recorded facts.
 func (p *Process) explain(ctx context.Context, e *journal.Event, l rules.Language) ([]console.Explanation, error) {
 	i := slices.IndexFunc(p.Units, func(u *Unit) bool { return u.Name == e.Workspace })
 	if i < 0 {
@@ -225,7 +224,7 @@ func (p *Process) explain(ctx context.Context, e *journal.Event, l rules.Languag
 	var list []console.Explanation
 	for _, r := range told.Rules {
 		if r.Outcome == explain.NotForIt {
-			continue // the page says so in its own words
+			continue // the page says so itself
 		}
 		x := console.Explanation{Rule: r.Rule, Outcome: r.Outcome, Words: r.Words, Error: r.Error, Why: r.Why, Would: r.Basis == explain.Would}
 		for _, c := range r.Clauses {
@@ -236,7 +235,7 @@ func (p *Process) explain(ctx context.Context, e *journal.Event, l rules.Languag
 	return list, nil
 }
 
-// namesLooked is how often the names that the journal has kept are read anew.
+// namesLooked is how often the names are read from the journal again.
 const namesLooked = 30 * time.Second
 
 // knownNames gives the names of the service's things by their ids, as the journal has kept them.
@@ -248,7 +247,7 @@ type knownNames struct {
 	byID map[string]map[string]string // by workspace, then by id
 }
 
-// name returns a name, or nothing where it is not known.
+// name returns a name, or "" if it is unknown.
 func (k *knownNames) name(workspace, id string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -259,7 +258,7 @@ func (k *knownNames) name(workspace, id string) string {
 		k.read[workspace] = now
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if snapshot, err := storage.Names(ctx, k.journal, workspace); err == nil { // else the names of before go on
+		if snapshot, err := storage.Names(ctx, k.journal, workspace); err == nil { // else the old names stay
 			names := map[string]string{}
 			for _, list := range snapshot.Lists {
 				for _, e := range list.Entries {

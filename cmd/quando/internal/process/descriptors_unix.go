@@ -7,7 +7,7 @@ import (
 )
 
 // descriptorLimit returns how many files and connections the process may have open. Go has raised
-// it to what the system allows.
+// it to the hard limit.
 func descriptorLimit() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// metrics count what happens, for Prometheus. Every label has a bounded number of values: what
-// comes from outside is never one.
+// metrics count for Prometheus. Every label has a bounded number of values: none comes from
+// outside.
 type metrics struct {
 	registry *prometheus.Registry
 	types    map[string]bool // of events that have a name of their own
@@ -36,7 +36,7 @@ type metrics struct {
 	webhooks                                                  *webhookMetrics
 
 	now     func() time.Time            // that events live in
-	ready   func(context.Context) error // why nothing can be recorded; nil is that nobody knows
+	ready   func(context.Context) error // why events cannot be recorded; nil if unknown
 	expires func() time.Time            // when the first certificate does; nil is that there is none
 }
 
@@ -87,7 +87,7 @@ func newMetrics(j storage.Journal, file string, now func() time.Time) *metrics {
 	build.WithLabelValues(cli.Version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.events, m.deliveries, m.found, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
-		&standing{metrics: m, journal: j, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&stateCollector{metrics: m, journal: j, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
@@ -115,7 +115,7 @@ func (m *metrics) foundOf(workspace string) func(string) {
 	return func(typ string) { m.found.WithLabelValues(workspace, m.typeOf(typ)).Inc() }
 }
 
-// passesOf shows when what webhooks did not tell was last looked for.
+// passesOf adds the time of the last backfill pass.
 func (m *metrics) passesOf(workspace string, ended func() time.Time) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quando_backfill_ended_seconds", Help: "When what webhooks did not tell was last looked for, since 1970; 0 is never.", ConstLabels: prometheus.Labels{"workspace": workspace},
@@ -127,7 +127,7 @@ func (m *metrics) passesOf(workspace string, ended func() time.Time) {
 	}))
 }
 
-// recorded counts an event that is new.
+// recorded counts a new event.
 func (m *metrics) recorded(e rules.Event) {
 	m.events.WithLabelValues(e.Workspace, m.typeOf(e.Type)).Inc()
 	m.age.WithLabelValues(e.Workspace).Observe(max(0, e.ReceivedAt.Sub(e.CreatedAt).Seconds()))
@@ -164,7 +164,7 @@ func (m *metrics) Began(r *journal.Run, _ *journal.Event) {
 	m.runs.WithLabelValues(r.Workspace, r.Rule, "began", string(r.Stage)).Inc()
 }
 
-// Changed counts a run that has come to its end.
+// Changed counts a finished run.
 func (m *metrics) Changed(r *journal.Run) {
 	if r.State.Finished() {
 		m.runs.WithLabelValues(r.Workspace, r.Rule, string(r.State), string(r.Stage)).Inc()
@@ -177,7 +177,7 @@ func (m *metrics) Called(workspace, verb string, took time.Duration, err error) 
 	m.seconds.WithLabelValues(workspace, verb).Observe(took.Seconds())
 }
 
-// Held and Lifted are not counted: what is stopped is asked of the journal, where others may stop
-// something too.
+// Held and Lifted are not counted: a scrape reads the holds from the journal, where other processes
+// may place some too.
 func (m *metrics) Held(journal.Hold)   {}
 func (m *metrics) Lifted(journal.Hold) {}

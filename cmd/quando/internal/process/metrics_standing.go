@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// standing collects how things stand when somebody looks.
-type standing struct {
+// stateCollector collects the state on each scrape.
+type stateCollector struct {
 	*metrics
 	journal storage.Journal
 	file    string
@@ -31,14 +31,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (s *standing) Describe(ch chan<- *prometheus.Desc) {
+func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{runsNow, heldNow, lagNow, journalBytes, journalFree, journalEvents, journalOldest, readyNow, tlsExpires} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (s *standing) Collect(ch chan<- prometheus.Metric) {
+func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	tell := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -94,9 +94,9 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// lagOf is for how long something has been due. What is stopped waits for somebody, and is shown as
-// that.
-func (s *standing) lagOf(ctx context.Context, holds []journal.Hold) (time.Duration, error) {
+// lagOf is how long something has been due. Held runs do not count: they have a metric of their
+// own.
+func (s *stateCollector) lagOf(ctx context.Context, holds []journal.Hold) (time.Duration, error) {
 	var stopped []string
 	for _, h := range holds {
 		switch {

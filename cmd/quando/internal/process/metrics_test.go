@@ -19,7 +19,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestMetrics tells an observer what an engine tells it, and reads the metrics as Prometheus does.
+// TestMetrics passes an engine's notifications to an observer, and reads the metrics as Prometheus
+// does.
 func TestMetrics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "quando.db")
 	j, err := storage.Open(t.Context(), file, false)

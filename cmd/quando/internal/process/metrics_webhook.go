@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
-// webhookMetrics show how webhooks stand when somebody looks.
+// webhookMetrics collect the state of webhooks on each scrape.
 type webhookMetrics struct {
 	mu   sync.Mutex
 	list []watchedWebhook
@@ -39,8 +39,8 @@ func (m *webhookMetrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. Of a webhook that nobody has looked at yet only trouble
-// is told.
+// Collect implements prometheus.Collector. For a webhook that was not checked yet it reports only
+// problems.
 func (m *webhookMetrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// namesEvery is how often the names that the service knows are written down.
+// namesEvery is how often the service's names are stored.
 const namesEvery = time.Hour
 
-// keepNames writes down the names that the service knows whenever they have changed, until ctx
-// ends: what was recorded can then be read without it. There are no secrets among them.
+// keepNames stores the service's names in the journal whenever they have changed, until ctx ends:
+// recorded events can then be shown without the service. There are no secrets among them.
 func (u *Unit) keepNames(ctx context.Context, j storage.Journal, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := u.KeepNamesOnce(ctx, j); err != nil && ctx.Err() == nil {
@@ -28,7 +28,7 @@ func (u *Unit) keepNames(ctx context.Context, j storage.Journal, log *slog.Logge
 	}
 }
 
-// KeepNamesOnce writes down the names that the service knows, where they have changed.
+// KeepNamesOnce stores the service's names, if they have changed.
 func (u *Unit) KeepNamesOnce(ctx context.Context, j storage.Journal) error {
 	loading := u.names.Load(ctx) // what could be loaded is kept
 	kept, err := j.Cursor(ctx, storage.DirectoryCursor(u.Name))
@@ -37,7 +37,7 @@ func (u *Unit) KeepNamesOnce(ctx context.Context, j storage.Journal) error {
 	}
 	before, err := service.ParseSnapshot(kept)
 	if err != nil {
-		before = service.Snapshot{} // it is written anew
+		before = service.Snapshot{} // it is written again
 	}
 	text, err := json.Marshal(before.With(u.names.Snapshot()))
 	if err == nil && string(text) != kept {

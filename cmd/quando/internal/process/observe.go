@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// observers tell each of them.
+// observers notifies each of them.
 type observers []engine.Observer
 
 func (o observers) Decided(e *journal.Event) {
@@ -49,9 +49,8 @@ func (o observers) Lifted(h journal.Hold) {
 	}
 }
 
-// runLog writes a line for each run that has ended, and for all that a person should look at. What
-// customers write, their names and phones are not for a log: why a run ended as it did is in the
-// journal, under the run's number.
+// runLog logs each finished run, and all that needs a person. Customers' texts, names and phones do
+// not belong in a log: the reason for a run's end is in the journal, under the run's number.
 type runLog struct{ log *slog.Logger }
 
 func (l runLog) Decided(*journal.Event) {}
@@ -60,7 +59,7 @@ func (l runLog) Began(r *journal.Run, e *journal.Event) {
 	l.log.LogAttrs(context.Background(), slog.LevelDebug, "run began", slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r), stageOf(r), slog.String("event", e.ID))
 }
 
-// Changed is told of every step, and most are nothing to write of.
+// Changed is called for every step, and ignores most.
 func (l runLog) Changed(r *journal.Run) {
 	level, message := slog.LevelError, ""
 	switch {
@@ -96,7 +95,7 @@ func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 
 func (l runLog) Held(h journal.Hold) {
 	args := holdArgs(h)
-	if h.Kind != journal.HoldPerson { // what people give as their reason may be about a customer
+	if h.Kind != journal.HoldPerson { // a person's reason may be about a customer
 		args = append(args, "reason", engine.WithoutPhones(h.Reason))
 	}
 	if !h.Until.IsZero() {

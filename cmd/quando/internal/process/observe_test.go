@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// newObservers returns those that are told of everything while quando runs.
+// newObservers returns the observers of quando run.
 func newObservers(t testing.TB, log io.Writer, level slog.Level) observers {
 	j, err := storage.Open(t.Context(), filepath.Join(t.TempDir(), "quando.db"), false)
 	if err != nil {
@@ -29,16 +29,16 @@ func newObservers(t testing.TB, log io.Writer, level slog.Level) observers {
 	return observers{newMetrics(j, "", time.Now), runLog{slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))}, c}
 }
 
-// What observers are told of: an event, and the run that came of it.
-type witnessed struct {
+// observedRun is what observers are notified of: an event, and its run.
+type observedRun struct {
 	event journal.Event
 	run   journal.Run
 	step  journal.Step
 }
 
-func newWitnessed() *witnessed {
+func newWitnessed() *observedRun {
 	at := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
-	d := &witnessed{
+	d := &observedRun{
 		event: journal.Event{
 			Event:    rules.Event{Workspace: "acme", ID: "0192f3a4-0000-7000-8000-000000000001", ReceivedAt: at},
 			Verdicts: []journal.Verdict{{Rule: "answer", Outcome: journal.Fired}},
@@ -53,8 +53,8 @@ func newWitnessed() *witnessed {
 	return d
 }
 
-// tell tells observers of a run with one call, as an engine does.
-func (d *witnessed) tell(o observers) {
+// tell notifies observers of a run with one call, as an engine does.
+func (d *observedRun) tell(o observers) {
 	d.run.State, d.step.State = journal.Running, journal.StepOpen
 	o.Decided(&d.event)
 	o.Began(&d.run, &d.event)
@@ -64,7 +64,7 @@ func (d *witnessed) tell(o observers) {
 	o.Changed(&d.run)
 }
 
-// What it costs to tell of a run with one call, beside writing the log.
+// BenchmarkObservers measures the notifications of a run with one call, without writing the log.
 func BenchmarkObservers(b *testing.B) {
 	o := newObservers(b, io.Discard, slog.LevelInfo)
 	d := newWitnessed()
@@ -74,7 +74,7 @@ func BenchmarkObservers(b *testing.B) {
 	}
 }
 
-// TestAllocationsOfObservers bounds what it costs to tell of a run: every run does.
+// TestAllocationsOfObservers bounds the cost of a run's notifications.
 func TestAllocationsOfObservers(t *testing.T) {
 	o := newObservers(t, io.Discard, slog.LevelInfo)
 	d := newWitnessed()

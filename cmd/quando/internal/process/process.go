@@ -55,7 +55,7 @@ func Run(cmd *cobra.Command, c *config.Config, strict bool) (err error) {
 		return err
 	}
 	if tracer != nil {
-		defer func() { _ = closeTracer(tracer) }() // a collector that is not there keeps nobody from stopping
+		defer func() { _ = closeTracer(tracer) }() // an unreachable collector does not delay the shutdown
 	}
 	p, err := New(c, list, j, log, tracer)
 	if err != nil {
@@ -80,10 +80,10 @@ func Run(cmd *cobra.Command, c *config.Config, strict bool) (err error) {
 	return p.run(ctx, c)
 }
 
-// slowOpen is after how long whoever waits for the journal is told what it may be waiting for.
+// slowOpen is when opening the journal counts as slow and is logged.
 const slowOpen = 2 * time.Second
 
-// openPatiently opens the engine's journal, and says so when that takes long.
+// openPatiently opens the engine's journal, and logs what it may be waiting for if that takes long.
 func openPatiently(ctx context.Context, where string, log *slog.Logger) (storage.Journal, error) {
 	slow := time.AfterFunc(slowOpen, func() {
 		log.Warn("the journal is not open yet: one that an earlier version wrote is brought up to date first, which takes minutes where it is very large; whoever stops it meanwhile loses nothing, and it begins anew")
@@ -113,19 +113,19 @@ type Process struct {
 	busy    string // the folder of the journal's file
 	metrics *metrics
 	tracer  *trace.Tracer           // nil is none
-	now     func() time.Time        // that people are shown; nil is this machine's
+	now     func() time.Time        // for pages; nil is the real clock
 	hooks   map[string]http.Handler // by workspace
 	bodies  *webhook.Bodies         // of all workspaces
 
-	certificates certificates // of listen; nil is that nothing is encrypted
+	certificates certificates // of listen; nil if unencrypted
 	privately    bool         // the console is encrypted with them too
 
 	backfills []namedBackfill // of the workspaces that have one
-	told      []*told
+	told      []*deliveredTypes
 }
 
-// New puts everything together. It starts nothing. Those who watch are told what the engine does;
-// the tracer may be nil.
+// New builds the process. It starts nothing. The observers get what the engine reports; the tracer
+// may be nil.
 func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*Process, error) {
 	p := &Process{log: log, journal: j, busy: filepath.Dir(c.JournalPath()), now: c.Now, tracer: tracer, hooks: make(map[string]http.Handler), bodies: webhook.NewBodies()}
 	p.metrics = newMetrics(j, c.JournalPath(), p.present)
@@ -145,7 +145,7 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 	}
 	shared := limiters(list)
 	if c.Now != nil {
-		shared = nil // a limiter of its own is in the client's time
+		shared = nil // an own limiter uses the client's clock
 	}
 	var workspaces []engine.Workspace
 	for _, w := range list {
@@ -176,8 +176,8 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 	return p, nil
 }
 
-// addUnit gives a workspace what feeds it: its webhook, its schedules, its rules, and returns what
-// finds events that no webhook tells; nil is nothing.
+// addUnit adds the event sources of a workspace: its webhook, its schedules, its rules, and returns
+// its backfill, or nil.
 func (p *Process) addUnit(c *config.Config, u *Unit) (*backfill.Source, error) {
 	b := &Book{Workspace: u.Name, Path: u.RulesPath, Except: u.Except, Options: rules.Options{Catalog: u.Catalog, ReadFile: config.ReadBeside}, Log: p.log}
 	finds, err := p.addBackfill(c, u, b)
@@ -254,8 +254,7 @@ func (p *Process) loadRules() error {
 	return nil
 }
 
-// stopServing is how long answers that are under way may take when everything else has come to its
-// end.
+// stopServing is how long in-flight answers may take after everything else has stopped.
 const stopServing = 5 * time.Second
 
 // run listens and works until ctx ends.
@@ -269,12 +268,12 @@ func (p *Process) run(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
-	tellAccess(c, p.log)
+	logAccess(c, p.log)
 	return p.Serve(ctx, public, private, p.work)
 }
 
-// Serve serves both addresses and does the work until ctx ends. Then deliveries are refused at
-// once, the work comes to its end, and only after that the addresses are given up.
+// Serve serves both addresses and does the work until ctx ends. Then it refuses deliveries at once,
+// finishes the work, and only after that closes the addresses.
 func (p *Process) Serve(ctx context.Context, public, private net.Listener, work func(ctx context.Context, start func(func() error))) error {
 	h := &health{ready: p.Recorder.ready}
 	count := func(workspace string, o webhook.Outcome) {
@@ -286,7 +285,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 	}
 	handlers := []http.Handler{incoming(publicHandler(h, p.hooks, nobody, count), p.tracer), consoleHandler(h, p.Console)}
 	servers := []*http.Server{newPublicServer(strictTransport(handlers[0]), p.log), newServer(strictTransport(handlers[1]), p.log)}
-	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
+	p.recordRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.Console.Close)
 	if p.certificates != nil {
 		servers[0].TLSConfig = tlsConfig(p.certificates)
@@ -306,7 +305,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 			}
 		})
 	}
-	public, private = boundConnections(public, servers[0], "listen", strangerIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
+	public, private = boundConnections(public, servers[0], "listen", unverifiedIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
 	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], encrypted[i], l) })
 	}
@@ -321,7 +320,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 	defer cancel()
 	for _, s := range servers {
 		if err := s.Shutdown(last); err != nil {
-			_ = s.Close() // those who are still at it are cut off
+			_ = s.Close() // cuts off clients that are still connected
 		}
 	}
 	serving.Wait()
@@ -332,7 +331,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 	return nil
 }
 
-// work starts everything that goes on beside the servers.
+// work starts everything that runs beside the servers.
 func (p *Process) work(ctx context.Context, start func(func() error)) {
 	start(func() error { return p.Engine.Run(ctx) })
 	if p.certificates != nil {
@@ -343,7 +342,7 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 	}
 	for _, b := range p.backfills {
 		start(func() error {
-			p.Engine.Attends(ctx) // so that the first look is about everything that was missed
+			p.Engine.Attends(ctx) // so that the first pass covers everything that was missed
 			return b.Run(ctx)
 		})
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/quandohq/quando/triggers"
 )
 
-// A Recorder gives events to the engine, and knows whether they can be recorded.
+// A Recorder passes events to the engine, and knows whether they can be recorded.
 type Recorder struct {
 	Accept triggers.Sink
 	write  func(context.Context) error // something harmless, to see whether it can be done again
-	fresh  func(rules.Event)           // is told of each event that is new
-	tracer *trace.Tracer               // nil is nobody
+	fresh  func(rules.Event)           // called for each new event
+	tracer *trace.Tracer               // may be nil
 
 	failed atomic.Pointer[error] // of the last that was to be recorded
 	trying sync.Mutex
@@ -31,7 +31,7 @@ func (r *Recorder) Record(ctx context.Context, events ...rules.Event) ([]bool, e
 		}
 	}
 	if err != nil {
-		if ctx.Err() == nil { // otherwise whoever gave it has gone away, and the journal may be well
+		if ctx.Err() == nil { // otherwise the caller was cancelled, and the journal may be fine
 			r.failed.Store(&err)
 		}
 		return fresh, err
@@ -45,8 +45,8 @@ func (r *Recorder) Record(ctx context.Context, events ...rules.Event) ([]bool, e
 	return fresh, nil
 }
 
-// ready returns why nothing can be recorded, or nil. After a failure it tries for itself: whoever
-// is not ready is sent nothing that could show that it is again.
+// ready returns why events cannot be recorded, or nil. After a failure it tries by itself: an
+// engine that is not ready gets no deliveries that could show that it is again.
 func (r *Recorder) ready(ctx context.Context) error {
 	failed := r.failed.Load()
 	if failed == nil {

@@ -17,24 +17,23 @@ func thisProcess() string {
 	return fmt.Sprintf("%s %d", host, os.Getpid())
 }
 
-// noteRunning writes down that the engine serves. That it cannot is told where something is to be
-// recorded.
-func (p *Process) noteRunning(ctx context.Context, public, console string) {
+// recordRunning records that the engine serves. A failure shows when something is to be recorded.
+func (p *Process) recordRunning(ctx context.Context, public, console string) {
 	r := storage.Running{Process: thisProcess(), Version: cli.Version(), Since: p.present().UTC(), Public: public, Console: console}
 	if p.certificates != nil && p.privately {
 		r.Encrypted = p.certificates.name()
 	}
-	p.note(ctx, storage.RunningCursor, r)
+	p.storeNote(ctx, storage.RunningCursor, r)
 }
 
 // noteRules writes down which rules are in use.
 func (p *Process) noteRules(workspace string, set *rules.Set, content sum) {
-	p.note(context.Background(), storage.LoadedCursor(workspace), storage.Loaded{
+	p.storeNote(context.Background(), storage.LoadedCursor(workspace), storage.Loaded{
 		Process: thisProcess(), At: p.present().UTC(), Rules: len(set.Rules), Broken: len(set.Broken), Content: fmt.Sprintf("%x", content[:8]),
 	})
 }
 
-func (p *Process) note(ctx context.Context, cursor string, v any) {
+func (p *Process) storeNote(ctx context.Context, cursor string, v any) {
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = p.journal.SetCursor(ctx, cursor, string(text))

@@ -17,8 +17,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// newServer returns a server that nobody can hold up by being slow. Its own messages may repeat
-// what strangers send, so they are for those who look for them.
+// newServer returns a server with timeouts against slow clients. Its own messages may repeat what
+// clients send, so they are logged at debug level.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
@@ -26,9 +26,9 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// newPublicServer returns the server of the address that anybody can reach. The service waits 8
-// seconds for an answer, so whoever is slower than that is not waited for. Bodies that come over
-// HTTP/2 have little room beside the receiver's own bound: few streams, and small windows.
+// newPublicServer returns the server of the public address. The service waits 8 seconds for an
+// answer, so slower clients are cut off. HTTP/2 bodies get little memory beside the receiver's own
+// bound: few streams, and small windows.
 func newPublicServer(h http.Handler, log *slog.Logger) *http.Server {
 	s := newServer(h, log)
 	s.ReadTimeout, s.WriteTimeout = 10*time.Second, 20*time.Second
@@ -62,11 +62,10 @@ func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // who asked may have gone away
+	_, _ = io.WriteString(w, text+"\n") // the client may have disconnected
 }
 
-// incoming lets whoever handles a request know the trace of whoever sent it, where there is a
-// tracer.
+// incoming adds the sender's trace context to a request, if there is a tracer.
 func incoming(h http.Handler, t *trace.Tracer) http.Handler {
 	if t == nil {
 		return h
@@ -94,7 +93,7 @@ func isLocalName(host string) bool {
 }
 
 // publicHandler serves the webhooks and health. The default workspace's webhook has the short
-// address too. The handler nobody answers for workspaces that do not exist.
+// address too. The handler nobody answers for unknown workspaces.
 func publicHandler(h *health, receivers map[string]http.Handler, nobody http.Handler, count func(workspace string, o webhook.Outcome)) http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)
@@ -118,7 +117,7 @@ func publicHandler(h *health, receivers map[string]http.Handler, nobody http.Han
 	return mux
 }
 
-// consoleHandler serves what is for the people who run the engine. Health is for everybody.
+// consoleHandler serves what is for operators. Health is public.
 func consoleHandler(h *health, console http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)

@@ -19,8 +19,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A SandboxControl plays the people of a sandbox through its control interface. Its clock is left
-// alone: whoever runs in real time would not follow, and refuse what comes from another time.
+// A SandboxControl plays the people of a sandbox through its control interface. It does not move
+// the clock: an engine in real time would not follow, and refuse what comes from another time.
 type SandboxControl struct {
 	url    string // of the control interface
 	client *http.Client
@@ -33,9 +33,8 @@ func NewSandboxControl(url string) *SandboxControl {
 
 var _ console.Simulator = (*SandboxControl)(nil)
 
-// checkSandbox sees to it that a sandbox's control interface is on this machine, and belongs to the
-// service that is configured: otherwise somebody would play in one place and wait for rules in
-// another.
+// checkSandbox checks that a sandbox's control interface is on this machine, and belongs to the
+// configured service: otherwise a user would play in one sandbox and wait for rules in another.
 func checkSandbox(control, base string) error {
 	c, err := url.Parse(control)
 	if err != nil || c.Scheme != "http" || !console.IsLoopback(c.Host) {
@@ -50,7 +49,7 @@ func checkSandbox(control, base string) error {
 // maxControl bounds an answer of the control interface.
 const maxControl = 4 << 20
 
-// call asks the control interface for something.
+// call makes a call to the control interface.
 func (s *SandboxControl) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -84,7 +83,7 @@ func (s *SandboxControl) call(ctx context.Context, method, path string, in, out 
 	return json.Unmarshal(text, out)
 }
 
-// Scene tells how things stand.
+// Scene returns the current state.
 func (s *SandboxControl) Scene(ctx context.Context, with string) (console.Scene, error) {
 	var o sandbox.Overview
 	if err := s.call(ctx, "GET", "/overview?with="+url.QueryEscape(with), nil, &o); err != nil {
@@ -155,7 +154,7 @@ func (s *SandboxControl) Jump(context.Context, time.Duration) error {
 	return errors.New("the engine lives in real time, so the time cannot be moved")
 }
 
-// Fail asks for a fault.
+// Fail adds a fault.
 func (s *SandboxControl) Fail(ctx context.Context, f console.Failure) error {
 	operation := builtin.Operation(f.Verb)
 	if f.Verb == "" {
@@ -174,8 +173,8 @@ func (s *SandboxControl) Fail(ctx context.Context, f console.Failure) error {
 	return s.call(ctx, "POST", "/faults", fault, nil)
 }
 
-// failureOf puts a fault as the console has it. One that it does not offer keeps the name of its
-// operation.
+// failureOf converts a fault for the console. One that the console does not offer keeps the name of
+// its operation.
 func failureOf(f sandbox.Fault) console.Failure {
 	out := console.Failure{Verb: cmp.Or(builtin.VerbOf(f.Operation), f.Operation), Status: f.Status, After: f.Kind == "status_after", Times: f.Count}
 	if f.Operation == "*" {

@@ -30,7 +30,7 @@ func sealingKeys(c *config.Config) (subscription.Keys, error) {
 	return subscription.KeyFile(keyFile(c)), nil
 }
 
-// keyFile returns where the key is: beside the journal, or where that is a database, beside the
+// keyFile returns the path of the key: beside the journal or, if that is a database, beside the
 // configuration.
 func keyFile(c *config.Config) string {
 	switch where := c.JournalPath(); {
@@ -43,7 +43,7 @@ func keyFile(c *config.Config) string {
 	}
 }
 
-// SubscriptionOptions returns what a workspace's webhook is looked after with.
+// SubscriptionOptions returns the options of a workspace's subscription.
 func SubscriptionOptions(c *config.Config, u *Unit, cursors subscription.Cursors) (subscription.Options, error) {
 	keys, err := sealingKeys(c)
 	return subscription.Options{
@@ -52,9 +52,8 @@ func SubscriptionOptions(c *config.Config, u *Unit, cursors subscription.Cursors
 	}, err
 }
 
-// subscribe has the webhook of a workspace looked after, where it is known under which address the
-// service reaches it. A demo looks after its own. What was not delivered while it was not as it
-// should be is to be found.
+// subscribe manages the webhook of a workspace, if its public address is known. A demo manages its
+// own. The backfill finds what was not delivered while the webhook was broken.
 func (p *Process) subscribe(c *config.Config, u *Unit, finds *backfill.Source) error {
 	if u.Service.Webhook.PublicURL == "" || c.Now != nil {
 		return nil
@@ -97,7 +96,7 @@ func (p *Process) loadSecrets(ctx context.Context) {
 	}
 }
 
-// mostWaited is how many unfinished runs of each state are looked at.
+// mostWaited bounds the unfinished runs of each state that are read.
 const mostWaited = 1000
 
 // waitedFor returns those of the events that unfinished runs wait for which began with other rules
@@ -120,7 +119,7 @@ func (p *Process) waitedFor(ctx context.Context, u *Unit, events []string) (wait
 			seen[r.Version] = true
 			source, err := p.journal.Version(ctx, r.Version)
 			if errors.Is(err, journal.ErrNoVersion) {
-				continue // a run whose rule nobody knows any more cannot go on
+				continue // a run whose rule is unknown cannot continue
 			}
 			if err != nil {
 				return nil, err
@@ -134,8 +133,8 @@ func (p *Process) waitedFor(ctx context.Context, u *Unit, events []string) (wait
 	return slices.DeleteFunc(slices.Clone(events), func(name string) bool { return !slices.Contains(waited, name) }), nil
 }
 
-// subscriptionCheck tells how a workspace's webhook is looked after; nothing where nobody does, or
-// has yet.
+// subscriptionCheck returns the status of a workspace's subscription, or nothing without one, or
+// before its first check.
 func (u *Unit) subscriptionCheck() []console.Check {
 	if u.subscription == nil {
 		return nil

@@ -27,17 +27,16 @@ type Unit struct {
 	desk    *builtin.Desk
 	Catalog *rules.Catalog
 
-	subscription *subscription.Subscription // nil where nobody looks after the webhook
+	subscription *subscription.Subscription // nil if the webhook is not managed
 }
 
-// NewUnit puts a workspace together. It connects to nothing.
+// NewUnit builds a workspace. It makes no calls.
 func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter, own func(ctx context.Context, workspace string, m service.Message) (bool, error), log *slog.Logger) (*Unit, error) {
 	o, err := c.ServiceOptions(w.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	// A pause is the engine's to wait out: what was looked at before it is to be looked at again
-	// after it.
+	// The engine waits out a pause: it must read its facts again afterwards.
 	o.MaxWait, o.Limiter, o.Logger, o.Allow = -1, limiter, log.With("workspace", w.Name), actions.MayCall
 	u := &Unit{NamedWorkspace: w}
 	if u.Client, err = w.NewClient(o); err != nil {
@@ -113,8 +112,8 @@ func limiters(list []config.NamedWorkspace) map[string]*service.Limiter {
 	return out
 }
 
-// MaxClockSkew is how far our clock may be from the service's before somebody should know: five
-// minutes off, no delivery is trusted.
+// MaxClockSkew is the difference to the service's clock that is reported: at five minutes, no
+// delivery is accepted.
 const MaxClockSkew = time.Minute
 
 // checkClock compares the clock with the service's, and says what it finds. That the service does

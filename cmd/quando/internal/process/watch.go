@@ -18,50 +18,50 @@ import (
 )
 
 const (
-	quiet    = 200 * time.Millisecond // after a change, until what belongs to it has come too
-	tooLong  = 600 * time.Millisecond // that changes may follow each other before they are looked at all the same
-	patience = 300 * time.Millisecond // until a file that has vanished is believed to be gone
+	quiet       = 200 * time.Millisecond // after a change, until what belongs to it has come too
+	maxDebounce = 600 * time.Millisecond // longest debounce of consecutive changes
+	patience    = 300 * time.Millisecond // until a vanished file counts as removed
 
-	// Between looks at the times of files, because the system may not tell of a change, as on a
-	// network's disk.
-	lookAround = 700 * time.Millisecond
+	// Interval of polling the times of files, because the system may not report changes, as on a
+	// network disk.
+	pollEvery = 700 * time.Millisecond
 )
 
-// A watch reloads books when their files change: when the system tells so, when the files' times
-// say so, and when somebody asks.
+// A watch reloads books when their files change: on a notification of the system, when the files'
+// times change, and on request.
 //
-// The system is asked about folders, not files: editors and deployments put another file in the
-// place of one, and in Kubernetes it is a link beside the files that changes.
+// It watches folders, not files: editors and deployments replace a file, and in Kubernetes a link
+// beside the files changes.
 type watch struct {
 	books []*Book
 	log   *slog.Logger
 	ask   <-chan os.Signal // reload everything
-	every time.Duration    // between looks at the times of files; 0 is as usual
+	every time.Duration    // between polls of the times of files; 0 is the default
 
-	// busy is a folder that is written to all the time, such as the journal's: the system would
-	// tell of every page. The times of files tell of changes in it.
+	// busy is a folder that is written to all the time, such as the journal's: the system would report
+	// every page. Polling finds changes in it.
 	busy string
 
 	hearing sync.WaitGroup
-	notify  *fsnotify.Watcher // nil where the system tells nothing
-	changed chan struct{}     // that it has told of something
-	failing map[*Book]string  // what was last wrong with reading, so that it is told once
-	told    bool              // that the system does not tell
+	notify  *fsnotify.Watcher // nil if the system reports nothing
+	changed chan struct{}     // signals a notification
+	failing map[*Book]string  // the last error of a read, to log it once
+	told    bool              // that notifications are unavailable was logged
 }
 
 // run reloads until ctx ends. The books were loaded before.
 func (w *watch) run(ctx context.Context) {
 	w.failing, w.changed = make(map[*Book]string), make(chan struct{}, 1)
-	defer w.forsake()
-	w.follow()
-	look := time.NewTicker(cmp.Or(w.every, lookAround))
+	defer w.closeWatcher()
+	w.watchFolders()
+	look := time.NewTicker(cmp.Or(w.every, pollEvery))
 	defer look.Stop()
 	settle := time.NewTimer(patience)
 	defer settle.Stop()
 	if !w.reload(true, false) { // what changed since the books were loaded
 		settle.Stop()
 	}
-	var since time.Time // of the first change that has not been looked at
+	var since time.Time // of the first unhandled change
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,29 +70,29 @@ func (w *watch) run(ctx context.Context) {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			settle.Reset(min(quiet, max(0, tooLong-time.Since(since))))
+			settle.Reset(min(quiet, max(0, maxDebounce-time.Since(since))))
 		case <-settle.C:
 			patient := !since.IsZero()
 			since = time.Time{}
-			w.follow()
+			w.watchFolders()
 			if w.reload(patient, false) {
 				settle.Reset(patience)
 			}
 		case <-look.C:
 			if w.stale() {
-				w.follow()
+				w.watchFolders()
 				if w.reload(true, false) {
 					settle.Reset(patience)
 				}
 			}
 		case <-w.ask:
-			w.follow()
+			w.watchFolders()
 			w.reload(false, true)
 		}
 	}
 }
 
-// reload loads every book, and reports whether one asks for patience.
+// reload loads every book, and reports whether one needs a retry.
 func (w *watch) reload(patient, forced bool) (again bool) {
 	for _, b := range w.books {
 		_, err := b.Load(patient, forced)
@@ -118,19 +118,19 @@ func (w *watch) stale() bool {
 	return stale
 }
 
-// follow asks the system to tell of changes in every folder that rules may come from. It is asked
-// anew each time: a folder of the same name may be another one, and what is still to be told of the
-// old one would be taken for the new.
-func (w *watch) follow() {
-	w.forsake()
+// watchFolders watches every folder that rules may come from. It starts a new watcher each time: a
+// folder of the same name may be another one, and pending notifications of the old one would count
+// for the new.
+func (w *watch) watchFolders() {
+	w.closeWatcher()
 	var err error
 	if w.notify, err = fsnotify.NewWatcher(); err != nil {
 		w.notify = nil
-		w.without(err)
+		w.logUnavailable(err)
 		return
 	}
 	notify := w.notify
-	w.hearing.Go(func() { w.hear(notify) })
+	w.hearing.Go(func() { w.forward(notify) })
 	for _, b := range w.books {
 		// In the folder above, the rules' own folder may be replaced.
 		w.add(filepath.Dir(b.Path))
@@ -156,29 +156,29 @@ func (w *watch) add(folder string) {
 		return
 	}
 	if err := w.notify.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.without(err)
+		w.logUnavailable(err)
 	}
 }
 
-// without says, once, that the system does not tell of changes.
-func (w *watch) without(err error) {
+// logUnavailable logs, once, that the system does not report changes.
+func (w *watch) logUnavailable(err error) {
 	if !w.told {
 		w.log.Warn("the system does not tell of all changes to the rules; the times of files are looked at instead", "error", err)
 		w.told = true
 	}
 }
 
-// forsake lets go of what was followed.
-func (w *watch) forsake() {
+// closeWatcher closes the watcher.
+func (w *watch) closeWatcher() {
 	if w.notify != nil {
 		_ = w.notify.Close() // it only listens
 		w.hearing.Wait()
 	}
 }
 
-// hear passes on what the system tells, until it is forsaken. It never waits for anybody: the
-// library cannot be closed while something that it tells is not taken.
-func (w *watch) hear(n *fsnotify.Watcher) {
+// forward forwards notifications until the watcher is closed. It never blocks: the library cannot
+// be closed while a notification is pending.
+func (w *watch) forward(n *fsnotify.Watcher) {
 	for {
 		select {
 		case e, ok := <-n.Events:
@@ -196,14 +196,13 @@ func (w *watch) hear(n *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			w.log.Debug("watching the rules", "error", err) // the times of files will tell
+			w.log.Debug("watching the rules", "error", err) // polling finds the change
 		}
 	}
 }
 
 // concerns reports whether a change of this name may be one of the rules. Editors keep hidden files
-// beside them, and the journal may be written to in the same folder; names with two dots are
-// Kubernetes' own.
+// beside them, and the journal may be in the same folder; names with two dots are Kubernetes' own.
 func (w *watch) concerns(name string) bool {
 	base, ext := filepath.Base(name), filepath.Ext(name)
 	for _, b := range w.books {

@@ -14,7 +14,7 @@ import (
 
 // watched starts to watch a loaded book, looking at the times of files only now and then, and
 // returns a function that waits until certain rules are in use.
-func watched(t *testing.T, s *shelf, every time.Duration, busy ...string) (becomes func(want string)) {
+func watched(t *testing.T, s *testBook, every time.Duration, busy ...string) (becomes func(want string)) {
 	t.Helper()
 	if _, err := s.Load(false, false); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func watched(t *testing.T, s *shelf, every time.Duration, busy ...string) (becom
 // TestWatch changes rules in the ways in which editors and deployments do.
 func TestWatch(t *testing.T) {
 	one := func(name string) string { return "rules:\n" + clitest.Rule("a", name) }
-	link := func(t *testing.T, s *shelf, to, name string) {
+	link := func(t *testing.T, s *testBook, to, name string) {
 		t.Helper()
 		name = filepath.Join(s.folder, name)
 		if err := os.Symlink(to, name+"_tmp"); err != nil {
@@ -53,43 +53,43 @@ func TestWatch(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		prepare func(t *testing.T, s *shelf)
-		change  func(t *testing.T, s *shelf, version string)
+		prepare func(t *testing.T, s *testBook)
+		change  func(t *testing.T, s *testBook, version string)
 	}{
-		{"written in place", nil, func(_ *testing.T, s *shelf, v string) { s.write("rules/a.yaml", one(v)) }},
-		{"put in its place", nil, func(_ *testing.T, s *shelf, v string) {
+		{"written in place", nil, func(_ *testing.T, s *testBook, v string) { s.write("rules/a.yaml", one(v)) }},
+		{"put in its place", nil, func(_ *testing.T, s *testBook, v string) {
 			s.write("rules/.a.yaml.swp", one(v))
 			s.rename("rules/.a.yaml.swp", "rules/a.yaml")
 		}},
-		{"the old one put aside", nil, func(_ *testing.T, s *shelf, v string) {
+		{"the old one put aside", nil, func(_ *testing.T, s *testBook, v string) {
 			s.rename("rules/a.yaml", "rules/a.yaml~")
 			s.write("rules/a.yaml", one(v))
 		}},
-		{"in a folder that is new", nil, func(_ *testing.T, s *shelf, v string) {
+		{"in a folder that is new", nil, func(_ *testing.T, s *testBook, v string) {
 			s.remove("rules/a.yaml")
 			s.remove("rules/deep")
 			s.write("rules/deep/er/a.yaml", one(v))
 		}},
-		{"the folder replaced", nil, func(_ *testing.T, s *shelf, v string) {
+		{"the folder replaced", nil, func(_ *testing.T, s *testBook, v string) {
 			s.write("new/a.yaml", one(v))
 			s.rename("rules", "old")
 			s.rename("new", "rules")
 			s.remove("old")
 		}},
-		{"a link to another release", func(t *testing.T, s *shelf) {
+		{"a link to another release", func(t *testing.T, s *testBook) {
 			s.write("releases/v0/a.yaml", one("v0"))
 			s.remove("rules")
 			link(t, s, "releases/v0", "rules")
-		}, func(t *testing.T, s *shelf, v string) {
+		}, func(t *testing.T, s *testBook, v string) {
 			s.write("releases/"+v+"/a.yaml", one(v))
 			link(t, s, "releases/"+v, "rules")
 		}},
-		{"a config map", func(t *testing.T, s *shelf) {
+		{"a config map", func(t *testing.T, s *testBook) {
 			s.write("rules/..v0/a.yaml", one("v0"))
 			link(t, s, "..v0", "rules/..data")
 			s.remove("rules/a.yaml")
 			link(t, s, "..data/a.yaml", "rules/a.yaml")
-		}, func(t *testing.T, s *shelf, v string) {
+		}, func(t *testing.T, s *testBook, v string) {
 			s.write("rules/.."+v+"/a.yaml", one(v))
 			link(t, s, ".."+v, "rules/..data")
 		}},
@@ -129,8 +129,7 @@ func TestWatchRemoved(t *testing.T) {
 	becomes("a=a2")
 }
 
-// TestWatchWithoutBeingTold shows that a change that the system does not tell of is seen all the
-// same.
+// TestWatchWithoutBeingTold shows that polling finds a change that the system does not report.
 func TestWatchWithoutBeingTold(t *testing.T) {
 	s := newShelf(t, "rules")
 	s.write("elsewhere/a.yaml", "rules:\n"+clitest.Rule("a", "a1"))
@@ -160,8 +159,8 @@ func TestWatchConcerns(t *testing.T) {
 	}
 }
 
-// TestWatchBusyFolder shows that the system is not asked about the journal's folder, and that rules
-// in it are read again all the same.
+// TestWatchBusyFolder shows that the journal's folder is not watched, and that polling finds
+// changed rules in it.
 func TestWatchBusyFolder(t *testing.T) {
 	for _, path := range []string{"rules", "rules.yaml"} {
 		s := newShelf(t, path)
@@ -175,10 +174,10 @@ func TestWatchBusyFolder(t *testing.T) {
 		s.write(file, "rules:\n"+clitest.Rule("a", "another"))
 		becomes("a=another")
 		w := &watch{books: []*Book{s.Book}, log: s.Log, busy: s.folder, changed: make(chan struct{}, 1)}
-		w.follow()
+		w.watchFolders()
 		if list := w.notify.WatchList(); slices.Contains(list, s.folder) {
 			t.Errorf("%s: the system is asked about %s", path, list)
 		}
-		w.forsake()
+		w.closeWatcher()
 	}
 }

@@ -15,13 +15,12 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// Complete lets a shell complete what the commands take: names of workspaces and rules, states and
-// ids of runs.
+// Complete registers shell completions: names of workspaces and rules, states and ids of runs.
 func Complete(root *cobra.Command) {
 	for _, path := range []string{"fire", "runs show", "runs cancel", "runs retry", "runs resolve", "runs", "events", "pause", "resume"} {
 		cmd, _, err := root.Find(strings.Fields(path))
 		if err != nil {
-			panic("there is no command " + path) // a slip of who wrote the list
+			panic("there is no command " + path) // a mistake in the list
 		}
 		switch path {
 		case "fire":
@@ -43,10 +42,10 @@ func Complete(root *cobra.Command) {
 	}
 }
 
-// completeFlag lets a shell complete a flag, where the command has it.
+// completeFlag registers a completion, if the command has the flag.
 func completeFlag(cmd *cobra.Command, name string, f cobra.CompletionFunc) {
 	if cmd.Flags().Lookup(name) != nil {
-		_ = cmd.RegisterFlagCompletionFunc(name, f) // it fails only for a flag that is not there
+		_ = cmd.RegisterFlagCompletionFunc(name, f) // fails only for an unknown flag
 	}
 }
 
@@ -93,7 +92,7 @@ func completeRuns(states ...journal.State) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second) // who waits for a shell is there
+		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second) // a user is waiting
 		defer cancel()
 		cmd.SetContext(ctx)
 		_ = view.Open(cmd, "", func(v *view.View) error {

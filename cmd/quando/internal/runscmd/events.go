@@ -87,7 +87,7 @@ func (f *listFlags) check() error {
 	return cli.CheckOutput(f.output)
 }
 
-// lane returns the lane of the conversation asked for; empty is any.
+// lane returns the lane of the given conversation, or "".
 func (f *listFlags) lane() string {
 	if f.conversation == "" {
 		return ""
@@ -112,7 +112,7 @@ type (
 		Lane       string         `json:"lane"`
 		CreatedAt  time.Time      `json:"created_at"`
 		ReceivedAt time.Time      `json:"received_at"`
-		Found      bool           `json:"found"` // no webhook told of it
+		Found      bool           `json:"found"` // by a backfill
 		Decided    bool           `json:"decided"`
 		Verdicts   []verdictJSON  `json:"verdicts"`
 		Data       map[string]any `json:"data,omitzero"`
@@ -160,7 +160,7 @@ func writeEvents(v *view.View, w, notes io.Writer, events []*journal.Event, f *l
 	for _, e := range events {
 		lane := e.Lane
 		if f.conversation != "" || lane == "event:"+e.ID {
-			lane = "" // it tells nothing more
+			lane = "" // it says nothing more
 		}
 		if e.Workspace != config.DefaultWorkspaceName && f.workspace == "" {
 			lane = strings.TrimSpace("workspace " + e.Workspace + "  " + lane)
@@ -177,7 +177,7 @@ func writeEvents(v *view.View, w, notes io.Writer, events []*journal.Event, f *l
 	}
 }
 
-// verdictSummary says what became of an event, what came of it first.
+// verdictSummary summarizes the verdicts on an event, fired rules first.
 func verdictSummary(e *journal.Event) string {
 	switch {
 	case !e.Decided:

@@ -19,7 +19,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// explainFlags are what explain is asked for.
+// explainFlags are the flags of explain.
 type explainFlags struct {
 	event, conversation, run, rule, workspace, output string
 	limit                                             int
@@ -93,8 +93,8 @@ func explainer(v *view.View, cmd *cobra.Command, workspaceName, file string) (*e
 	return explain.New(o), nil
 }
 
-// rulesToExplain returns the rules of a workspace. Where they cannot be read, what is recorded can
-// still be told.
+// rulesToExplain returns the rules of a workspace. If they cannot be read, explain still shows what
+// is recorded.
 func rulesToExplain(v *view.View, cmd *cobra.Command, workspaceName string) *rules.Set {
 	set, err := v.WorkspaceRules(cmd, workspaceName)
 	if err != nil {
@@ -131,7 +131,7 @@ func draftRules(v *view.View, cmd *cobra.Command, workspaceName, file string) ([
 	return set.Rules, nil
 }
 
-// workspaceNames lists the workspaces in which something may be: the one asked for, or all of them.
+// workspaceNames lists the workspaces to search: the given one, or all.
 func workspaceNames(v *view.View, asked string) []string {
 	if asked != "" {
 		return []string{asked}
@@ -184,7 +184,7 @@ type (
 	explainedRun struct {
 		shownRunJSON
 		Words string        `json:"words"` // where it stands, or how it ended, and why
-		Cause *explain.Rule `json:"cause"` // what its rule made of the event that started it; null when that is forgotten
+		Cause *explain.Rule `json:"cause"` // the verdict on the event that started it; null if its retention is over
 	}
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// writeExplainedEvent tells what an event meant to each rule, with every clause of those that it
-// could start.
+// writeExplainedEvent prints the verdict of each rule on an event, with every clause of those that
+// it could start.
 func writeExplainedEvent(v *view.View, w io.Writer, e *explain.Event) {
 	c := cli.Colours(w)
 	fmt.Fprintf(w, "%s, received %s\n", c.Bold(cli.Harmless(e.Type+" "+e.ID)), v.Ago(e.ReceivedAt))
@@ -48,7 +48,7 @@ func writeExplainedEvent(v *view.View, w io.Writer, e *explain.Event) {
 	}
 }
 
-// writeExplainedRule tells what an event meant to a rule, and what became of each clause.
+// writeExplainedRule prints a rule's verdict on an event, and the result of each clause.
 func writeExplainedRule(w io.Writer, c cli.Palette, r explain.Rule) {
 	fmt.Fprintf(w, "%s %s\n", c.Bold(cli.Harmless(r.Rule)), outcomeColour(c, r)(cli.Harmless(r.Words)))
 	if r.Basis == explain.Did && r.Changed {
@@ -57,7 +57,7 @@ func writeExplainedRule(w io.Writer, c cli.Palette, r explain.Rule) {
 	writeClauses(w, c, r.Clauses)
 }
 
-// writeClauses tells what became of each clause.
+// writeClauses prints the result of each clause.
 func writeClauses(w io.Writer, c cli.Palette, clauses []explain.Clause) {
 	for _, clause := range clauses {
 		fmt.Fprintf(w, "    %s %s\n", resultColour(c, clause.Result)(fmt.Sprintf("%-11s", clause.Result)), cli.Harmless(clause.Clause))
@@ -67,7 +67,7 @@ func writeClauses(w io.Writer, c cli.Palette, clauses []explain.Clause) {
 	}
 }
 
-// clauseDetail tells what is known of a clause beside its result.
+// clauseDetail returns the details of a clause's result.
 func clauseDetail(clause explain.Clause) string {
 	var parts []string
 	if clause.Words != "" {
@@ -112,8 +112,7 @@ func resultColour(c cli.Palette, r rules.ClauseResult) func(string) string {
 	return c.Dim
 }
 
-// writeExplainedConversation tells of each event what it meant to the rules that it could start,
-// one line for each, and lists the runs.
+// writeExplainedConversation prints the verdicts on each event, one line each, and lists the runs.
 func writeExplainedConversation(v *view.View, w, notes io.Writer, told *explainedConversation, f *explainFlags) {
 	c := cli.Colours(w)
 	for _, e := range told.Events {
@@ -152,7 +151,7 @@ func stageWords(s rules.Stage) string {
 	return ""
 }
 
-// writeExplainedRun tells why a run began, and then all that runs show does.
+// writeExplainedRun prints why a run began, and then what runs show prints.
 func writeExplainedRun(v *view.View, w io.Writer, told *explainedRun, r *journal.Run, e *journal.Event) {
 	c := cli.Colours(w)
 	fmt.Fprintf(w, "%s%s %s\n", c.Bold(fmt.Sprintf("Run %d of %s", r.ID, cli.Harmless(r.Rule))), stageWords(r.Stage)+":", stateColour(c, r.State)(cli.Harmless(told.Words)))

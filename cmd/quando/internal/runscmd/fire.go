@@ -117,8 +117,7 @@ func (f *fireFlags) event(rule string, data map[string]any) rules.Event {
 	return rules.Event{Workspace: f.workspace, ID: id, Type: "manual", Rule: rule, Lane: lane, CreatedAt: at, ReceivedAt: at, Data: data}
 }
 
-// canFire refuses a rule that an engine would not know. Without a configuration nobody can tell
-// here.
+// canFire refuses a rule that an engine would not know. Without a configuration it cannot tell.
 func canFire(v *view.View, cmd *cobra.Command, workspace, id string) error {
 	if !v.Configured {
 		return nil
@@ -140,14 +139,14 @@ func canFire(v *view.View, cmd *cobra.Command, workspace, id string) error {
 	return nil
 }
 
-// fireJSON is what came of an event. Verdict and run are null while there is none.
+// fireJSON is the result of an event. Verdict and run are null until there is one.
 type fireJSON struct {
 	Event   string       `json:"event"`
 	Verdict *verdictJSON `json:"verdict"`
 	Run     *runJSON     `json:"run"`
 }
 
-// follow waits for the verdict and for what becomes of the run, and tells it.
+// follow waits for the verdict and the run, and prints them.
 func (f *fireFlags) follow(cmd *cobra.Command, v *view.View, e rules.Event) error {
 	w, text := cmd.OutOrStdout(), f.output == "text"
 	if text {
@@ -188,8 +187,8 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view.View, e rules.Event) erro
 	return nil
 }
 
-// verdict waits until the event is decided, and returns it with the rule's verdict, nil where there
-// is none.
+// verdict waits until the event is decided, and returns it with the rule's verdict, nil if there is
+// none.
 func (f *fireFlags) verdict(ctx context.Context, v *view.View, e rules.Event) (*journal.Event, *journal.Verdict, error) {
 	var event *journal.Event
 	_, err := f.wait.Until(ctx, func() (bool, error) {
@@ -208,8 +207,8 @@ func (f *fireFlags) verdict(ctx context.Context, v *view.View, e rules.Event) (*
 	return event, nil, nil
 }
 
-// outcome waits until the run that an event started has come to rest, and returns it as it is then;
-// nil when it cannot be found.
+// outcome waits until the run that an event started is idle, and returns it; nil if it cannot be
+// found.
 func outcome(ctx context.Context, v *view.View, wait cli.WaitFlag, e *journal.Event, rule string) (*journal.Run, error) {
 	runs, err := v.ListRuns(ctx, journal.RunFilter{Workspace: e.Workspace, Rule: rule, Event: e.Seq, Limit: 1})
 	if err != nil {
@@ -235,7 +234,7 @@ func outcome(ctx context.Context, v *view.View, wait cli.WaitFlag, e *journal.Ev
 	return r, nil
 }
 
-// writeFired tells what came of the event.
+// writeFired prints the result of the event.
 func (f *fireFlags) writeFired(cmd *cobra.Command, v *view.View, e *journal.Event, verdict *journal.Verdict, run *journal.Run) {
 	w := cmd.OutOrStdout()
 	switch {

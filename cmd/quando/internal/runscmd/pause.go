@@ -53,7 +53,7 @@ that rule, which their verdict says.`,
 	return cmd
 }
 
-// NewResume returns the command resume, which lets rules go on.
+// NewResume returns the command resume, which lifts holds.
 func NewResume() *cobra.Command {
 	var f holdFlags
 	var conversation string
@@ -87,7 +87,7 @@ or with --conversation in that one. Its messages are counted anew then. It says 
 	return cmd
 }
 
-// holdFlags say what is stopped or goes on.
+// holdFlags say what to hold or resume.
 type holdFlags struct{ rule, workspace, output string }
 
 func (f *holdFlags) add(cmd *cobra.Command, what string) {
@@ -105,9 +105,8 @@ func (f *holdFlags) inWorkspace() string {
 	return f.workspace
 }
 
-// mustKnow refuses to stop a workspace or a rule that nobody knows: it would be a comfort that
-// stops nothing. Rules that cannot be read, and runs of what has left the files, are no reason to
-// refuse.
+// mustKnow refuses to hold an unknown workspace or rule: it would hold nothing. Unreadable rules,
+// and runs of removed rules, are no reason to refuse.
 func mustKnow(v *view.View, cmd *cobra.Command, workspace, rule string) error {
 	if !v.Configured || workspace == "" {
 		return nil
@@ -181,15 +180,15 @@ func (f *holdFlags) report(cmd *cobra.Command, v *view.View, said string, out ho
 	return nil
 }
 
-// holdsJSON is what is stopped, what this command let go on, and of one that stops something the
-// calls that were under way then.
+// holdsJSON is the holds, those that this command lifted and, after placing one, the calls in
+// flight then.
 type holdsJSON struct {
 	Holds    []journal.Hold     `json:"holds"`
 	Lifted   []journal.Hold     `json:"lifted"`
 	UnderWay []journal.UnderWay `json:"under_way,omitzero"`
 }
 
-// mostUnderWay is how many calls are listed for a person.
+// mostUnderWay bounds the calls listed for a person.
 const mostUnderWay = 20
 
 // writeUnderWay lists the calls that had begun when something was stopped.
@@ -246,7 +245,7 @@ func holdSubject(h journal.Hold) string {
 	return "everything"
 }
 
-// meanwhile says what becomes of what happens while something is stopped.
+// meanwhile describes what happens to events during a hold.
 func meanwhile(h journal.Hold) string {
 	if h.Rule != "" {
 		return "Its runs go on after quando resume; events that come meanwhile do not start it."

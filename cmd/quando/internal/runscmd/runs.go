@@ -1,4 +1,4 @@
-// Package runscmd has the commands that show what the engine did, and steer it.
+// Package runscmd has the commands that show what the engine did, and control it.
 package runscmd
 
 import (
@@ -187,7 +187,7 @@ func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, f *listFla
 		}
 		lane := r.Home
 		if f.conversation != "" {
-			lane = "" // it tells nothing more
+			lane = "" // it says nothing more
 		}
 		if r.Workspace != config.DefaultWorkspaceName && f.workspace == "" {
 			lane = strings.TrimSpace("workspace " + r.Workspace + "  " + lane)
@@ -203,8 +203,7 @@ func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, f *listFla
 	}
 }
 
-// stateColour paints what is well green, what is under way yellow, and what a person must look at
-// red.
+// stateColour paints success green, unfinished yellow, and what needs a person red.
 func stateColour(c cli.Palette, s journal.State) func(string) string {
 	switch s {
 	case journal.Done:

@@ -77,7 +77,7 @@ The running engine does it; without one it happens as soon as an engine runs. Th
 	return cmd
 }
 
-// askFlags are those of the commands that ask something of a run.
+// askFlags are the flags of the commands that request something of a run.
 type askFlags struct {
 	reason string
 	wait   cli.WaitFlag
@@ -88,7 +88,7 @@ func (f *askFlags) add(cmd *cobra.Command) {
 	f.wait.Add(cmd)
 }
 
-// ask asks something of a run that makes sense for it, and says what came of it.
+// ask requests something of a run, if possible in its state, and prints the result.
 func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) error {
 	ctx := cmd.Context()
 	return view.Open(cmd, "", func(v *view.View) error {
@@ -96,7 +96,7 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) er
 		if err != nil {
 			return err
 		}
-		if why := nonsense(r, what); why != "" {
+		if why := whyImpossible(r, what); why != "" {
 			return cli.No(cmd, "%s", why)
 		}
 		err = v.Ask(ctx, v.Now, r.ID, journal.Ask{What: what, Reason: f.reason, At: v.Now})
@@ -111,8 +111,8 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) er
 	})
 }
 
-// nonsense says why something cannot be asked of a run; empty when it can.
-func nonsense(r *journal.Run, what journal.AskKind) string {
+// whyImpossible says why a request is impossible for a run, or "".
+func whyImpossible(r *journal.Run, what journal.AskKind) string {
 	switch {
 	case what == journal.AskCancel && r.State.Finished():
 		return fmt.Sprintf("run %d is finished (%s): there is nothing to cancel", r.ID, r.State)
@@ -128,7 +128,7 @@ func nonsense(r *journal.Run, what journal.AskKind) string {
 	return ""
 }
 
-// report waits for an engine to do what was asked, and says what came of it.
+// report waits for an engine to carry out the request, and prints the result.
 func (f *askFlags) report(cmd *cobra.Command, v *view.View, id int64, what journal.AskKind) error {
 	var r *journal.Run
 	taken, err := f.wait.Until(cmd.Context(), func() (bool, error) {
@@ -156,7 +156,7 @@ func (f *askFlags) report(cmd *cobra.Command, v *view.View, id int64, what journ
 	return nil
 }
 
-// settled reports whether a run has come to rest: nothing more is going to happen right away.
+// settled reports whether a run is idle: nothing more happens right away.
 func settled(r *journal.Run) bool { return r.State != journal.Running }
 
 // writeOutcome says in a line where a run stands.

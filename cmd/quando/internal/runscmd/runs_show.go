@@ -52,8 +52,8 @@ quando runs lists, or the run's key.`,
 	return cmd
 }
 
-// findRun returns a run by its number or its key, and shows times as its workspace has them. Where
-// there is none it says so.
+// findRun returns a run by its number or its key, and sets the zone of its workspace. If there is
+// none it returns an error that says so.
 func findRun(v *view.View, cmd *cobra.Command, name string) (*journal.Run, error) {
 	r, err := runNamed(v, cmd, name)
 	if err == nil {
@@ -116,7 +116,7 @@ func runByKey(ctx context.Context, v *view.View, key string) (*journal.Run, erro
 	}
 }
 
-// The JSON of one run: that of a list, and what only somebody who looks closely wants to know.
+// The JSON of one run: that of a list, and further details.
 type (
 	shownRunJSON struct {
 		runJSON
@@ -157,7 +157,7 @@ func writeRun(v *view.View, w io.Writer, r *journal.Run, e *journal.Event) {
 	writeRunBody(v, w, r, e)
 }
 
-// writeRunBody tells all there is to know of a run, but for where it stands.
+// writeRunBody prints all details of a run but its state.
 func writeRunBody(v *view.View, w io.Writer, r *journal.Run, e *journal.Event) {
 	c := cli.Colours(w)
 	line := func(name, format string, args ...any) {

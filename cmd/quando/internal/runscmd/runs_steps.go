@@ -16,7 +16,7 @@ import (
 	"github.com/quandohq/quando/rules/redact"
 )
 
-// writeSteps tells of each step what became of it, what was sent and what was answered.
+// writeSteps prints each step with its result, what was sent and what was answered.
 func writeSteps(v *view.View, w io.Writer, c cli.Palette, r *journal.Run) {
 	if len(r.Steps) == 0 {
 		fmt.Fprintln(w, "\nNo step has been taken.")
@@ -49,7 +49,7 @@ func writeSteps(v *view.View, w io.Writer, c cli.Palette, r *journal.Run) {
 	}
 }
 
-// stepWords says what became of a step.
+// stepWords describes the state of a step.
 func stepWords(s journal.StepState) string {
 	switch s {
 	case journal.StepWould:
@@ -78,8 +78,8 @@ func stepColour(c cli.Palette, s journal.StepState) func(string) string {
 	return c.Yellow
 }
 
-// writeRecord shows what the engine keeps of a step: calls that were meant, and answers. Its form
-// is the engine's own affair, so what has another form is shown as it is.
+// writeRecord prints the engine's record of a step: intended calls, and answers. The format is
+// internal to the engine, so an unknown one is printed as it is.
 func writeRecord(w io.Writer, c cli.Palette, s *journal.Step) {
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal(view.HideJSON(s.Record), &record); err != nil {
@@ -112,11 +112,10 @@ func writeRecord(w io.Writer, c cli.Palette, s *journal.Step) {
 	}
 }
 
-// recordNames are members of a record as people would call them.
+// recordNames are readable names of a record's members.
 var recordNames = map[string]string{"args": "asked for", "answers": "was told"}
 
-// writeCalls shows what the calls that have receipts sent. What the step was asked for tells
-// nothing more then.
+// writeCalls prints what the calls with receipts sent. The step's arguments add nothing then.
 func writeCalls(w io.Writer, c cli.Palette, record map[string]json.RawMessage) {
 	var sent []map[string]json.RawMessage
 	if json.Unmarshal(record["sent"], &sent) != nil {
@@ -129,8 +128,7 @@ func writeCalls(w io.Writer, c cli.Palette, record map[string]json.RawMessage) {
 	delete(record, "sent")
 }
 
-// bookkeeping are members of a record by which the engine finds its way, and which tell a person
-// nothing that is not said elsewhere.
+// bookkeeping are internal members of a record that say nothing new to a person.
 var bookkeeping = []string{"at", "ended", "allowed", "wait", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
 
 // intentName says what a call is to a step in a state.
@@ -183,7 +181,7 @@ func untagged(value any) any {
 	return value
 }
 
-// valueLines writes a value of JSON as lines for people, without what is null.
+// valueLines formats a JSON value as lines, without nulls.
 func valueLines(value any, indent string) []string {
 	var lines []string
 	member := func(name string, v any) {
@@ -216,5 +214,5 @@ func valueLines(value any, indent string) []string {
 // nested reports whether a value has parts.
 func nested(value any) bool { return len(cli.Parts(value)) > 0 }
 
-// flat reports whether no part of a value has parts of its own.
+// flat reports whether a value is not nested.
 func flat(value any) bool { return !slices.ContainsFunc(cli.Parts(value), nested) }

@@ -49,21 +49,20 @@ is no or there is none. Containers have nothing else to ask with.`,
 	return cmd
 }
 
-// askHealth asks the process that listens as the configuration says.
+// askHealth asks the process that listens on the configured address.
 func askHealth(ctx context.Context, c *config.Config, path string) (answer string, ok bool) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return err.Error(), false
 	}
-	switch host { // everywhere is here too; a container need not know the name localhost
+	switch host { // an unspecified address includes loopback; a container may not know the name localhost
 	case "", "0.0.0.0":
 		host = "127.0.0.1"
 	case "::":
 		host = "::1"
 	}
 	scheme := "http"
-	// Whose certificate it is makes no difference: nothing is told, and the question is whether
-	// somebody answers.
+	// The certificate does not matter: no data is sent, and the question is whether a process answers.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	if c.TLS.Cert != "" || len(c.TLS.ACME.Hosts) > 0 {
 		scheme = "https"

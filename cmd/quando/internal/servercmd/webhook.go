@@ -117,8 +117,8 @@ func chosen(c *config.Config, name string) (config.NamedWorkspace, error) {
 	return config.NamedWorkspace{}, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
 }
 
-// openOrMakeJournal opens the journal beside an engine, or makes the file where there is none yet:
-// a webhook may be registered before the first run.
+// openOrMakeJournal opens the journal beside an engine, or creates the file: a webhook may be
+// registered before the first run.
 func openOrMakeJournal(ctx context.Context, where string) (storage.Journal, error) {
 	if !storage.IsDatabase(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func openOrMakeJournal(ctx context.Context, where string) (storage.Journal, erro
 	return storage.Open(ctx, where, true)
 }
 
-// noCursors remember nothing, for those who only look.
+// noCursors store nothing, for commands that only read.
 type noCursors struct{}
 
 func (noCursors) Cursor(context.Context, string) (string, error) { return "", nil }
@@ -157,7 +157,7 @@ type webhookJSON struct {
 	URL       string    `json:"url"`
 	Events    []string  `json:"events"`
 	Active    bool      `json:"active"`
-	Own       bool      `json:"own"` // it leads to this workspace
+	Own       bool      `json:"own"` // it is this workspace's
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }

@@ -139,8 +139,7 @@ that means.`,
 	return cmd
 }
 
-// deliverTest has a test event sent and returns its delivery when it was tried; nil where that
-// cannot be seen in time.
+// deliverTest requests a test event and returns its delivery after an attempt; nil on timeout.
 func (d *hookDesk) deliverTest(ctx context.Context, webhook string, wait time.Duration) (*service.Delivery, error) {
 	client := d.unit.Client.Patient()
 	before, err := client.ListDeliveries(ctx, webhook)
@@ -184,7 +183,7 @@ func (d *hookDesk) deliverTest(ctx context.Context, webhook string, wait time.Du
 	}
 }
 
-// tellTest says what became of a test event.
+// tellTest prints the result of a test event.
 func (d *hookDesk) tellTest(cmd *cobra.Command, own *service.Webhook, one *service.Delivery) error {
 	ok := one != nil && arrived(*one)
 	if d.json {

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Store is a journal that is copied from or to.
+// A Store is the source or target of a copy.
 type Store interface {
 	stored.Store
 	Close() error

@@ -7,7 +7,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// EachEvent goes through the newest events, at most so many.
+// EachEvent iterates over the newest events, at most so many.
 func EachEvent(ctx context.Context, j journal.Reader, filter journal.EventFilter, most int, take func(*journal.Event)) error {
 	for most > 0 {
 		filter.Limit = min(500, most)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Inode is the number that the system knows a file by; empty where that cannot be found out.
+// Inode is a file's inode number, or "" if unknown.
 func Inode(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

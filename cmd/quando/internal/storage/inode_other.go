@@ -2,5 +2,5 @@
 
 package storage
 
-// Inode is the number that the system knows a file by; empty where that cannot be found out.
+// Inode is a file's inode number, or "" if unknown.
 func Inode(string) string { return "" }

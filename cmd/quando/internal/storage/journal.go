@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
-// An Journal is one that can be worked with and looked at.
+// A Journal is a journal for the engine and for commands.
 type Journal interface {
 	journal.Journal
 	journal.Reader
@@ -26,8 +26,8 @@ type Journal interface {
 }
 
 // Open opens the journal that a configuration or --journal names: a file, or the address of a
-// database. Beside is how everything but the engine opens it: while an engine may be at work, and
-// never to make one.
+// database. With beside it opens it for everything but the engine: while an engine may be running,
+// and without creating it.
 func Open(ctx context.Context, where string, beside bool) (Journal, error) {
 	if IsDatabase(where) {
 		j, err := postgres.Open(ctx, where, postgres.Options{Beside: beside})

@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// OpenKeeper opens a journal to look after it, beside an engine that may be using it. One that is
-// only read may be a backup.
+// OpenKeeper opens a journal for maintenance, beside an engine that may be using it. With readOnly
+// it may be a backup.
 func OpenKeeper(ctx context.Context, where string, readOnly bool) (stored.Keeper, error) {
 	if IsDatabase(where) {
 		k, err := postgres.OpenKeeper(ctx, where)

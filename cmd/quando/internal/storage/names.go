@@ -10,11 +10,11 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// DirectoryCursor is where the journal keeps the names that a workspace's service knows.
+// DirectoryCursor is the cursor that stores the names of a workspace's service.
 func DirectoryCursor(workspace string) string { return "directory/" + workspace }
 
-// NewOfflineDesk returns a desk that reads recorded events with the names that the journal has
-// kept. It asks nobody.
+// NewOfflineDesk returns a desk that reads recorded events with the names stored in the journal. It
+// makes no calls.
 func NewOfflineDesk(ctx context.Context, j journal.Journal, workspaceName string, profile *service.Profile) (*builtin.Offline, error) {
 	snapshot, err := Names(ctx, j, workspaceName)
 	if err != nil {

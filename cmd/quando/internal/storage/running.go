@@ -8,8 +8,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A Running is what an engine writes down of itself when it begins to serve, for those who look
-// after it.
+// A Running is what an engine records of itself when it begins to serve, for operators.
 type Running struct {
 	Process string    `json:"process"`
 	Version string    `json:"version"`
@@ -17,7 +16,7 @@ type Running struct {
 	Public  string    `json:"webhooks"` // addresses
 	Console string    `json:"console"`
 
-	// Encrypted is the name to ask the console's address by where that is encrypted.
+	// Encrypted is the host name for the console's address if that is encrypted.
 	Encrypted string `json:"encrypted,omitempty"`
 }
 
@@ -36,7 +35,7 @@ const RunningCursor = "engine"
 // LoadedCursor is where the journal keeps the Loaded of a workspace.
 func LoadedCursor(workspace string) string { return "rules/" + workspace }
 
-// ReadNote reads what an engine has written down; false is nothing that can be read.
+// ReadNote reads what an engine has recorded; false if there is nothing readable.
 func ReadNote(ctx context.Context, j journal.Journal, cursor string, into any) bool {
 	text, err := j.Cursor(ctx, cursor)
 	return err == nil && text != "" && json.Unmarshal([]byte(text), into) == nil

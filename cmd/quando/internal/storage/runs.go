@@ -6,7 +6,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// Unfinished are the states of runs that have not come to their end.
+// Unfinished are the states of unfinished runs.
 var Unfinished = []journal.State{journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain}
 
 // LastStep returns the newest step in one of the states, or nil.

@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/rules/redact"
 )
 
-// HideJSON returns recorded JSON without secrets of other systems. It returns the same bytes when
-// there is nothing to hide, and nil when the JSON is not valid.
+// HideJSON returns recorded JSON without secrets of other systems. It returns the same bytes if
+// there is nothing to hide, and nil if the JSON is invalid.
 func HideJSON(text json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

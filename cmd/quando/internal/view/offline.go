@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 )
 
-// OfflineDesk returns what reads recorded events of a workspace and asks nobody. Names are those
-// that the journal has kept.
+// OfflineDesk returns a desk that reads recorded events of a workspace without calls. Names are
+// those stored in the journal.
 func (v *View) OfflineDesk(ctx context.Context, workspaceName string) (*builtin.Offline, error) {
 	w := v.Config.Named(workspaceName)
 	if w == nil {

@@ -79,8 +79,7 @@ func Broken(set *rules.Set, id string) *rules.Broken {
 	return nil
 }
 
-// NoRule says that there is no such rule, with the near name or the other workspace that may have
-// been meant.
+// NoRule is the error for an unknown rule, with a similar name or another workspace as a hint.
 func (v *View) NoRule(cmd *cobra.Command, workspace, id string, set *rules.Set) error {
 	var ids []string
 	for _, r := range set.Rules {

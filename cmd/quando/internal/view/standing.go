@@ -67,7 +67,7 @@ func stepTrouble(r *journal.Run) string {
 	return s.Verb + ": " + s.Error
 }
 
-// wouldHave says what a shadow run would have done.
+// wouldHave describes what a shadow run would have done.
 func wouldHave(r *journal.Run) string {
 	if list := verbs(r, journal.StepWould); list != "" {
 		return "would have done: " + list
@@ -86,7 +86,7 @@ func verbs(r *journal.Run, state journal.StepState) string {
 	return strings.Join(list, ", ")
 }
 
-// AskWords says what is asked of a run.
+// AskWords describes a request for a run.
 func AskWords(k journal.AskKind) string {
 	switch k {
 	case journal.AskCancel:

@@ -24,8 +24,7 @@ func (v *View) Ago(t time.Time) string {
 	return v.Stamp(t) + ", " + cli.Span(v.Now.Sub(t)) + " ago"
 }
 
-// Ahead writes a time to come in words: Mon 09:00, in 3h. One that is further away than a week has
-// its date.
+// Ahead formats a future time: Mon 09:00, in 3h. One that is more than a week away has its date.
 func (v *View) Ahead(t time.Time) string {
 	layout := "Mon 15:04"
 	switch d := t.Sub(v.Now); {

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 )
 
-// A View is an open journal with what the configuration tells about it.
+// A View is an open journal with its configuration.
 type View struct {
 	storage.Journal
 	Config     *config.Config
@@ -21,8 +21,8 @@ type View struct {
 	Now        time.Time
 }
 
-// Open opens the journal beside an engine that may be at work, and hands it to f. Workspace is the
-// one that times are shown for; empty is the default one.
+// Open opens the journal beside an engine that may be running, and passes it to f. Workspace sets
+// the zone of times; empty is the default one.
 func Open(cmd *cobra.Command, workspace string, f func(v *View) error) error {
 	where, _ := cmd.Flags().GetString("journal")
 	keys := []string{"timezone", "rules", "service.profile"}

@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// Ends are how runs end, in the order in which a chart piles them up.
+// Ends are the ends of runs, in stacking order.
 var Ends = []string{string(journal.Done), journal.CountShadow, string(journal.Stopped), string(journal.Cancelled), string(journal.FailedRun)}
 
 // An HourCount is what ended in one hour, by how it ended.

@@ -13,7 +13,7 @@ const (
 	boxGap, columnGap   = 20.0, 18.0
 )
 
-// A block is a part of a picture of steps that knows its size, and draws itself at a place.
+// A block is a part of a picture of steps that knows its size, and draws itself at a position.
 type block struct {
 	w, h float64
 	draw func(s *svg, x, y float64)
@@ -104,7 +104,7 @@ func box(class, title, detail string) block {
 	}}
 }
 
-// stack puts blocks below each other, with a line between them.
+// stack stacks blocks, with a line between them.
 func stack(list []block) block {
 	all := block{}
 	for i, b := range list {

@@ -12,11 +12,10 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
-// An svg is a picture that is being drawn. Colours and letters come from the style sheet, by
-// classes.
+// An svg is a picture being drawn. The style sheet sets colours and fonts, by classes.
 type svg struct{ b strings.Builder }
 
-// escaped makes a text fit for a picture, whoever wrote it.
+// escaped makes a text safe for a picture.
 func escaped(s string) string { return html.EscapeString(engine.Harmless(s)) }
 
 func (s *svg) rect(x, y, w, h float64, class, title string) {
@@ -35,7 +34,7 @@ func (s *svg) line(x1, y1, x2, y2 float64, class string) {
 	fmt.Fprintf(&s.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
 }
 
-// text writes a text of at most so many characters.
+// text writes a text, truncated to so many characters.
 func (s *svg) text(x, y float64, anchor, class, text string, most int) {
 	short := words.Cut(text, most)
 	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s`, x, y, anchor, class, escaped(short))
@@ -45,8 +44,8 @@ func (s *svg) text(x, y float64, anchor, class, text string, most int) {
 	s.b.WriteString(`</text>`)
 }
 
-// picture returns the finished picture. Its label is for those who do not see it; fixed keeps its
-// size, else it is as wide as there is room.
+// picture returns the finished picture. Its label is for screen readers; fixed keeps its size, else
+// it fills the width.
 func (s *svg) picture(w, h float64, class, label string, fixed bool) template.HTML {
 	size := ""
 	if fixed {

@@ -69,7 +69,7 @@ func Timeline(w words.Language, r *journal.Run, steps []Step, now time.Time) tem
 	return s.picture(width, height, "timeline", w.T("run.timeline"), false)
 }
 
-// timelineEnd returns the latest time that is shown: of what was done, or is waited for.
+// timelineEnd returns the latest time shown: of a step, or of a wait.
 func timelineEnd(r *journal.Run, steps []Step, now time.Time) time.Time {
 	to := r.FinishedAt
 	if to.IsZero() {

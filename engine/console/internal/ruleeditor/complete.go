@@ -13,19 +13,19 @@ import (
 // A Completion is something that could be written at a place.
 type Completion struct {
 	Label  string `json:"label"`
-	Apply  string `json:"apply,omitempty"` // what is written, where that is another text
+	Apply  string `json:"apply,omitempty"` // the text to insert, if it differs
 	Detail string `json:"detail,omitempty"`
 	Info   string `json:"info,omitempty"`
 	Type   string `json:"type,omitempty"` // as CodeMirror pictures it
 }
 
-// Completions are what could be written in the place of the last characters before the cursor.
+// Completions are suggestions to replace the last characters before the cursor.
 type Completions struct {
 	Length  int          `json:"length"`
 	Options []Completion `json:"options"`
 }
 
-// A Completer knows what there is to write.
+// A Completer suggests what to write.
 type Completer struct {
 	catalogue form.Catalogue
 	named     func(kind string) []string
@@ -36,8 +36,7 @@ func (m *FormMaker) Completer() *Completer { return &Completer{m.Catalogue, m.na
 
 var wordBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`) })
 
-// At returns what could be written at a line and a column, both from 1. The text need not be whole:
-// somebody is writing it.
+// At returns suggestions for a line and a column, both from 1. The text may be incomplete.
 func (c *Completer) At(text string, line, column int) Completions {
 	p := placeAt(text, line, column)
 	var found []Completion
@@ -55,7 +54,7 @@ func (c *Completer) At(text string, line, column int) Completions {
 	return Completions{len([]rune(word)), fitting(found, word)}
 }
 
-// fitting leaves out what begins with something else than what is there.
+// fitting keeps the suggestions that begin with the word.
 func fitting(list []Completion, word string) []Completion {
 	out := []Completion{}
 	for _, one := range list {
@@ -66,7 +65,7 @@ func fitting(list []Completion, word string) []Completion {
 	return out
 }
 
-// keys are those that the mapping at a path may have.
+// keys suggests keys of the mapping at a path.
 func (c *Completer) keys(path []string) (list []Completion) {
 	add := func(name, info, kind string) {
 		list = append(list, Completion{Label: name, Apply: name + ": ", Info: info, Type: kind})
@@ -113,7 +112,7 @@ func (c *Completer) keys(path []string) (list []Completion) {
 	return list
 }
 
-// values are those that the key at the end of a path may have.
+// values suggests values of the key at the end of a path.
 func (c *Completer) values(path []string) (list []Completion) {
 	for len(path) > 0 && path[len(path)-1] == "[]" {
 		path = path[:len(path)-1]
@@ -152,7 +151,7 @@ func (c *Completer) values(path []string) (list []Completion) {
 	return list
 }
 
-// arguments are those that the mapping at a path may have: of a verb, or of one of its arguments.
+// arguments suggests arguments of the mapping at a path: of a verb, or of one of its arguments.
 func (c *Completer) arguments(path []string) []form.Argument {
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i-1] != "[]" {

@@ -7,7 +7,7 @@ import (
 
 // A place is where the cursor stands in a file.
 type place struct {
-	path   []string // the keys that lead there, with [] for an item of a list
+	path   []string // the keys on the way, with [] for an item of a list
 	key    bool     // a key could stand here; otherwise a value
 	before string   // what stands before the cursor in the line
 	word   string   // what stands before it of the key or the value
@@ -94,7 +94,7 @@ func (p *place) flow(rest string) {
 			}
 			parts = append(parts, part{r, i + 1})
 		case (r == '}' || r == ']') && len(parts) > 0:
-			return // what comes behind it is not looked at
+			return // the rest is ignored
 		case r == ',' && len(parts) > 0:
 			parts[len(parts)-1].start = i + 1
 		}

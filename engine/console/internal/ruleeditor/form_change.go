@@ -15,12 +15,10 @@ import (
 // ErrField is returned for a field that no form has, or a value that a form cannot hold.
 var ErrField = errors.New("the fields do not fit the form of a rule")
 
-// ChangeForm puts what the fields of a page hold into a form, and then does what a button asked
-// for.
+// ChangeForm copies the fields of a page into a form, and then carries out a button's action.
 //
-// A field is named by its place: /name, /if/0, /do/1/args/0/text. What is sent of a place that has
-// no field is put there all the same, and then read as a form: nothing can come of it that a form
-// cannot hold.
+// A field is named by its path: /name, /if/0, /do/1/args/0/text. A value at an unknown path is set
+// too, and then decoded as a form: the result is always a valid form.
 func ChangeForm(f form.Form, sent url.Values) (form.Form, error) {
 	tree, err := treeOf(f)
 	if err != nil {
@@ -96,7 +94,7 @@ func treeOf(f form.Form) (tree, error) {
 	return t, json.Unmarshal(text, &t)
 }
 
-// set puts a value at a place, and makes the way there. It is false where there is no such way.
+// set puts a value at a place, and makes the way there. It is false if there is no such way.
 func (t tree) set(path []string, value any) bool {
 	_, ok := put(map[string]any(t), path, value)
 	return ok
@@ -130,7 +128,7 @@ func put(at any, path []string, value any) (any, bool) {
 	return object, ok
 }
 
-// do does what a button asks for: "add /if", "remove /do/1", "up /do/1", "down /do/1", "when
+// do carries out a button's action: "add /if", "remove /do/1", "up /do/1", "down /do/1", "when
 // events", "when schedule".
 func (t tree) do(op, with string) error {
 	what, where, _ := strings.Cut(op, " ")
@@ -211,7 +209,7 @@ func (t tree) form() (f form.Form, err error) {
 	return f, nil
 }
 
-// tidy takes away arguments without a value, and bounds that bound nothing.
+// tidy removes arguments without a value, and empty bounds.
 func tidy(at any) {
 	switch v := at.(type) {
 	case map[string]any:

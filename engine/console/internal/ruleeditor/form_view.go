@@ -1,5 +1,5 @@
-// Package ruleeditor helps people to write a rule: its form as the fields of a page, what they put
-// into these, what could be written at a place of its text, and how two texts differ.
+// Package ruleeditor supports editing a rule: its form as the fields of a page, changes from these,
+// completions in its text, and differences between two texts.
 package ruleeditor
 
 import (
@@ -26,7 +26,7 @@ type FormView struct {
 	OnError  Steps
 	Bounds   []Field
 	More     []Field
-	Rest     []Field // what has no field of its own, as YAML
+	Rest     []Field // what has no field, as YAML
 }
 
 // A Field is one field.
@@ -36,7 +36,7 @@ type Field struct {
 	Value             string
 	Options           []Option
 	Suggestions       string // the id of a list of suggestions
-	Free              bool   // beside the options, others can be given
+	Free              bool   // other values than the options are allowed
 	Required, Removes bool
 	Longest           int
 	Hidden            []Hidden // what goes with it
@@ -68,7 +68,7 @@ type Step struct {
 	YAML        *Field // a step that has no fields
 	Verb        string
 	Fields      []Field
-	Add         []Option // arguments that can be given besides
+	Add         []Option // arguments that can be added
 	If          Field
 	First, Last bool
 }
@@ -81,7 +81,7 @@ type Branch struct {
 	Steps Steps
 }
 
-// A Choice is something of the service that has a name.
+// A Choice is a named object of the service.
 type Choice struct {
 	Kind  string // label, sector, person, channel, board, stage
 	Name  string
@@ -173,7 +173,7 @@ func (m *FormMaker) pick(path, name, value string, values []string) Field {
 	return f.withValue()
 }
 
-// withValue makes sure that what is chosen is among the options.
+// withValue adds the current value to the options if it is missing.
 func (f Field) withValue() Field {
 	if !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Chosen }) {
 		f.Options = append(f.Options, Option{f.Value, f.Value, true})
@@ -218,7 +218,7 @@ func (m *FormMaker) schedule(s *form.Schedule) []Field {
 	return list
 }
 
-// conditions are what people often ask, with the names that there are.
+// conditions are common conditions, with the existing names.
 func (m *FormMaker) conditions() []Option {
 	var list []Option
 	add := func(key, expression string, args ...any) {

@@ -1,5 +1,5 @@
-// Package session lets people into the console: roles, passwords and tokens, the sessions of those
-// who came in, and how often a stranger may guess.
+// Package session authenticates the console's users: roles, passwords and tokens, sessions, and
+// limits on guessing.
 package session
 
 import (
@@ -18,15 +18,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Role is how much a person may do. Each may do what those before it may.
+// A Role is a set of permissions. Each includes those before it.
 type Role int
 
 // The roles.
 const (
 	Nobody   Role = iota
-	Viewer        // looks
+	Viewer        // reads
 	Editor        // writes rules
-	Operator      // stops rules and lets them go on, retries, cancels and resolves runs
+	Operator      // places and lifts holds, retries, cancels and resolves runs
 )
 
 var roleNames = [...]string{"nobody", "viewer", "editor", "operator"}
@@ -44,20 +44,19 @@ func ParseRole(name string) (Role, error) {
 	return Nobody, fmt.Errorf("%q is no role: a user is a viewer, an editor or an operator", name)
 }
 
-// Access says who may use the console. On a loopback address nobody is asked who he is unless there
-// is a token or a user; on any other address there must be one.
+// Access says who may use the console. On a loopback address no login is required unless there is a
+// token or a user; on any other address there must be one.
 type Access struct {
 	Listen string // the address that the console is served on
-	Token  string // whoever has it is an operator; empty is none
+	Token  string // grants the role of an operator; empty is none
 	Users  map[string]User
-	Hosts  []string // the names under which it is asked for, beside this machine's own on a loopback address; none, on another address, is any
-	// ForwardedFor is the header in which a proxy says who asks, such as X-Forwarded-For; empty
-	// where there is no proxy. Whoever can reach the console without the proxy can write it
-	// himself.
+	Hosts  []string // accepted host names, beside this machine's own on a loopback address; none, on another address, is any
+	// ForwardedFor is the header in which a proxy passes the client's address, such as
+	// X-Forwarded-For; empty without a proxy. A client that can bypass the proxy can forge it.
 	ForwardedFor string
 }
 
-// A User is a person who may use the console.
+// A User is a user of the console.
 type User struct {
 	Password string // as HashPassword writes it
 	Role     Role
@@ -69,7 +68,7 @@ const (
 	tokenLeast    = 16  // characters of a token that other machines may try to guess
 )
 
-// A Gate lets people in.
+// A Gate authenticates requests.
 type Gate struct {
 	Access
 	loopback bool
@@ -80,7 +79,7 @@ type Gate struct {
 	sessions map[[sha256.Size]byte]*Identity // by the hash of what the cookie holds
 }
 
-// An Identity is who a request comes from.
+// An Identity is the user of a request.
 type Identity struct {
 	Name  string
 	Role  Role
@@ -131,8 +130,8 @@ func (a Access) AsksFor() string {
 	return "a token, or " + users
 }
 
-// From is the address that a request came from, without its port. Of those that a proxy names the
-// last counts: it is what the proxy itself saw.
+// From is the client address of a request, without its port. Of those in the proxy's header the
+// last counts: it is the one that the proxy itself saw.
 func (g *Gate) From(r *http.Request) string {
 	address := r.RemoteAddr
 	if given := r.Header.Values(g.ForwardedFor); g.ForwardedFor != "" && len(given) > 0 {
@@ -145,11 +144,11 @@ func (g *Gate) From(r *http.Request) string {
 	return hostName(address)
 }
 
-// Asks reports whether people must say who they are.
+// Asks reports whether a login is required.
 func (g *Gate) Asks() bool { return g.Token != "" || len(g.Users) > 0 }
 
-// Identify returns who a request comes from, or nil. A valid session is enough; otherwise a wrong
-// bearer token counts as a guess, and is refused unseen after too many of them.
+// Identify returns the user of a request, or nil. A valid session is enough; otherwise a wrong
+// bearer token counts as a guess, and is refused unchecked after too many of them.
 func (g *Gate) Identify(r *http.Request, log *slog.Logger) (who *Identity, refused bool) {
 	if !g.Asks() {
 		return &Identity{Name: "local", Role: Operator}, false
@@ -168,15 +167,14 @@ func (g *Gate) Identify(r *http.Request, log *slog.Logger) (who *Identity, refus
 	return &Identity{Name: "token", Role: role}, false
 }
 
-// TryToken returns Operator for the right token, else Nobody. It is refused after too many wrong
-// ones.
+// TryToken returns Operator for the right token, else Nobody. It refuses after too many wrong ones.
 func (g *Gate) TryToken(from, given string, log *slog.Logger) (role Role, refused bool) {
 	now := g.now()
 	accepted, refused := g.guesses.token(from, g.isToken(given), now)
 	if accepted {
 		return Operator, false
 	}
-	g.guesses.tell(log, from, "a token", refused, now)
+	g.guesses.logAttempt(log, from, "a token", refused, now)
 	return Nobody, refused
 }
 
@@ -195,7 +193,7 @@ func (g *Gate) session(r *http.Request) *Identity {
 	return who
 }
 
-// Lasts reports whether somebody who came in may still be there.
+// Lasts reports whether an identity is still valid.
 func (g *Gate) Lasts(who *Identity) bool {
 	if who == nil || who.until.IsZero() {
 		return who != nil
@@ -205,7 +203,7 @@ func (g *Gate) Lasts(who *Identity) bool {
 	return g.sessions[who.key] == who && !g.now().After(who.until)
 }
 
-// isToken compares in a time that tells nothing, not even the token's length.
+// isToken compares in constant time, which hides even the token's length.
 func (g *Gate) isToken(given string) bool {
 	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.Token))
 	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
@@ -254,7 +252,8 @@ func (g *Gate) Secure(r *http.Request) bool {
 	return !g.loopback || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// cookieName has the prefix that lets no other host set the cookie, where the browser allows it.
+// cookieName has the __Host- prefix, which keeps other hosts from setting the cookie, if the
+// browser allows it.
 func (g *Gate) cookieName(r *http.Request) string {
 	if g.Secure(r) {
 		return "__Host-quando"
@@ -262,7 +261,7 @@ func (g *Gate) cookieName(r *http.Request) string {
 	return "quando"
 }
 
-// HostAllowed refuses names that another site's page could have made to lead to this machine.
+// HostAllowed refuses host names that another site could have pointed at this machine.
 func (g *Gate) HostAllowed(host string) bool {
 	name := hostName(host)
 	if slices.ContainsFunc(g.Hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {

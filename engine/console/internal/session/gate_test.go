@@ -11,7 +11,7 @@ import (
 // cheapHash is a hash of "correct horse" that takes little time.
 var cheapHash = hash{memory: 8 * 1024, time: 1, threads: 1, salt: make([]byte, saltLength)}.String("correct horse")
 
-// newGate returns a gate that asks people who they are, at a time that stands still.
+// newGate returns a gate that requires a login, with a fixed clock.
 func newGate(t *testing.T, now *time.Time) *Gate {
 	t.Helper()
 	g, err := New(Access{Listen: "0.0.0.0:8081", Token: "open-sesame-of-ali", Users: map[string]User{

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Bounds of wrong passwords and tokens in a minute. There is no global bound: it would let a few
-// strangers lock out all users.
+// Bounds of wrong passwords and tokens per minute. There is no global bound: it would let a few
+// attackers lock out all users.
 const (
 	guessesMost = 10 // for one name, or the token, from one network
 	guessesFrom = 30 // from one network
@@ -22,7 +22,7 @@ const (
 
 // guesses limits the rate of wrong passwords and tokens by network.
 type guesses struct {
-	one chan struct{} // held while a hash is computed: each takes much memory
+	one chan struct{} // held during a hash, which takes much memory
 
 	mu     sync.Mutex
 	minute int64
@@ -46,7 +46,7 @@ type attempt struct {
 
 func newGuesses() *guesses { return &guesses{one: make(chan struct{}, 1)} }
 
-// network returns the network that an address is counted by. A customer of a provider usually has a
+// network returns the network by which an address is counted. A provider's customer usually has a
 // whole /64 of IPv6.
 func network(from string, coarse bool) netip.Prefix {
 	a, err := netip.ParseAddr(from)
@@ -126,8 +126,8 @@ func (a *attempt) forget() {
 	}
 }
 
-// turn waits until a hash may be computed. It returns false when ctx ends first.
-func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) {
+// acquireHash waits until a hash may be computed. It returns false when ctx ends first.
+func (g *guesses) acquireHash(ctx context.Context, a *attempt) (leave func(), ok bool) {
 	select {
 	case a.guesser.one <- struct{}{}:
 	case <-ctx.Done():
@@ -142,8 +142,9 @@ func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) 
 	}
 }
 
-// tell logs a wrong or a refused attempt: each once a minute for a network, within a bound in all.
-func (g *guesses) tell(log *slog.Logger, from, what string, refused bool, now time.Time) {
+// logAttempt logs a wrong or a refused attempt: each once a minute per network, within a bound in
+// all.
+func (g *guesses) logAttempt(log *slog.Logger, from, what string, refused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	who := g.guesser(from, now)

@@ -43,8 +43,8 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 }
 
-// TestGuessesWaitForTheirOwn shows that who sends many passwords at once waits behind himself:
-// others are not behind all of them.
+// TestGuessesWaitForTheirOwn shows that many passwords from one client queue behind each other, and
+// not before those of others.
 func TestGuessesWaitForTheirOwn(t *testing.T) {
 	now := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
 	g := newGate(t, &now)

@@ -54,7 +54,7 @@ func parseHash(text string) (h hash, err error) {
 	var saltErr, sumErr error
 	h.salt, saltErr = base64.RawStdEncoding.DecodeString(parts[4])
 	h.sum, sumErr = base64.RawStdEncoding.DecodeString(parts[5])
-	// More memory or time than this would let a configuration stop the machine.
+	// Larger parameters would let a configuration exhaust the machine.
 	if saltErr != nil || sumErr != nil || len(h.salt) < 8 || len(h.sum) != hashLength || h.time < 1 || h.time > 20 || h.threads < 1 || h.memory < 8*1024 || h.memory > 1024*1024 {
 		return h, errHash
 	}
@@ -71,11 +71,11 @@ func (h hash) of(password string) []byte {
 	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, hashLength)
 }
 
-// strangers have no password; finding that out takes as long as with one who has.
-var strangers = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
+// unknownUserHash is the hash for unknown users, so that they take as long as known ones.
+var unknownUserHash = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 
-// TryPassword returns the role of a user whose password is right, else Nobody, also when ctx ends
-// first. It is refused after too many wrong ones.
+// TryPassword returns the role of a user whose password is right, else Nobody, also if ctx ends
+// first. It refuses after too many wrong ones.
 func (g *Gate) TryPassword(ctx context.Context, from, name, password string, log *slog.Logger) (role Role, refused bool) {
 	now := g.now()
 	a := g.guesses.try(from, name, now)
@@ -83,7 +83,7 @@ func (g *Gate) TryPassword(ctx context.Context, from, name, password string, log
 		g.guesses.right(a)
 		return g.Users[name].Role, false
 	}
-	g.guesses.tell(log, from, "a password", a == nil, now)
+	g.guesses.logAttempt(log, from, "a password", a == nil, now)
 	return Nobody, a == nil
 }
 
@@ -91,9 +91,9 @@ func (g *Gate) isPassword(ctx context.Context, a *attempt, name, password string
 	user, known := g.Users[name]
 	h, err := parseHash(user.Password)
 	if !known || err != nil {
-		h = strangers
+		h = unknownUserHash
 	}
-	leave, ok := g.guesses.turn(ctx, a)
+	leave, ok := g.guesses.acquireHash(ctx, a)
 	if !ok {
 		return false
 	}

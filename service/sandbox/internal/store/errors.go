@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// Error is a refusal: what the service answers instead of doing what it was
-// asked.
+// Error is a refusal by the service.
 type Error struct {
 	Status     int    `json:"-"`
 	Code       string `json:"code"`

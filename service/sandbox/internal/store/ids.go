@@ -83,11 +83,11 @@ func (l IDs) MarshalJSON() ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// IDSource makes ids, keys and secrets. With a seed it makes the same ones in
-// the same order every time, so that a test can be repeated to the letter.
+// IDSource makes ids, keys and secrets. With a seed it makes the same ones in the same order every
+// time, so that a test can be repeated exactly.
 type IDSource struct{ Random *rand.Rand }
 
-// NewIDSource returns a source; the seed 0 makes other ids every time.
+// NewIDSource returns a source; the seed 0 makes it random.
 func NewIDSource(seed uint64) *IDSource {
 	var key [32]byte
 	if seed == 0 {

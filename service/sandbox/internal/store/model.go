@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The types in this file are both what the sandbox keeps and what it answers:
-// the fields with a name in JSON are the service's fields, the others are its own.
+// The types in this file are both the sandbox's state and its answers: the fields with a JSON name
+// are the service's, the others are the sandbox's own.
 
 // Channel is a WhatsApp number of the company.
 type Channel struct {
@@ -43,7 +43,7 @@ type Sector struct {
 	Queues    []Queue `json:"queues"`
 }
 
-// Queue counts the open attendances of a sector that nobody has taken.
+// Queue counts the open and unassigned attendances of a sector.
 type Queue struct {
 	ID      ID     `json:"id"`
 	Name    string `json:"name"`
@@ -249,7 +249,7 @@ type Webhook struct {
 	Deliveries []*Delivery `json:"-"` // oldest first
 }
 
-// Delivery is one event on its way to one webhook, with the latest attempt.
+// Delivery is one event to be delivered to one webhook, with the latest attempt.
 type Delivery struct {
 	ID             ID       `json:"id"`
 	EventID        ID       `json:"event_id"`
@@ -307,7 +307,7 @@ const (
 	BySystem   = "system"
 )
 
-// Actor returns the key as the one who does something.
+// Actor returns the key as an actor.
 func (k *Key) Actor() Actor { return Actor{Kind: ByAPI, ID: k.ID, Name: Optional(k.Name)} }
 
 // Sees reports whether the key may see a board.
@@ -344,7 +344,7 @@ func (b *Bucket) Take(rate int, now Instant) (retryAfter int) {
 // DeliveriesKeptFor is how long deliveries are kept.
 const DeliveriesKeptFor = 14 * 24 * time.Hour
 
-// ForgetDeliveries drops deliveries whose time is over.
+// ForgetDeliveries drops expired deliveries.
 func (h *Webhook) ForgetDeliveries(now Instant) {
 	n := 0
 	for n < len(h.Deliveries) && now.Sub(h.Deliveries[n].Created) >= DeliveriesKeptFor {
@@ -353,8 +353,8 @@ func (h *Webhook) ForgetDeliveries(now Instant) {
 	h.Deliveries = h.Deliveries[n:]
 }
 
-// Effect is one change made through the API. Repeats that change nothing, and
-// what customers and the team do, are not among them.
+// Effect is one change made through the API. Repeats that change nothing, and changes by customers
+// and the team, are not among them.
 type Effect struct {
 	At        Instant         `json:"at"`
 	Operation string          `json:"operation"` // method and path of the reference

@@ -32,8 +32,7 @@ func named[T any](kind, text string, list []*T, id func(*T) ID, name func(*T) st
 	return found, nil
 }
 
-// missing refuses a name that nothing has, with the nearest that something
-// has.
+// missing is the error for an unknown name, with the nearest known one.
 func missing(kind, text string, names []string) error {
 	return &Error{Status: http.StatusNotFound, Code: "not_found",
 		Message: fmt.Sprintf("there is no %s %q%s", kind, text, DidYouMean(text, names))}

@@ -5,7 +5,7 @@ import "strings"
 // phoneDigits returns the digits of a phone number.
 func phoneDigits(phone string) string {
 	if plain := strings.TrimPrefix(phone, "+"); onlyDigits(plain) {
-		return plain // as most are written, without making a copy
+		return plain // the usual form, without a copy
 	}
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -33,13 +33,12 @@ func ValidPhone(phone string) bool {
 	return strings.Trim(phone, "+-() .0123456789") == "" && strings.LastIndexByte(phone, '+') <= 0
 }
 
-// PhoneKey returns what equal numbers have in common. It is only compared,
-// never shown: a number stays as it was written.
+// PhoneKey returns a comparison key: equal for two forms of the same number. It is never shown: a
+// number stays as it was written.
 //
-// Brazilian mobile numbers gained a ninth digit, a leading 9, and appear with
-// and without it. Only numbers that had eight digits before, which begin with
-// 6 to 9, exist in both forms; dropping the 9 from others would turn them into
-// somebody's landline.
+// Brazilian mobile numbers gained a ninth digit, a leading 9, and appear with and without it. Only
+// numbers that had eight digits before, which begin with 6 to 9, exist in both forms; dropping the
+// 9 from others would turn them into landline numbers.
 func PhoneKey(phone string) string {
 	d := phoneDigits(phone)
 	if !strings.HasPrefix(strings.TrimSpace(phone), "+") && (len(d) == 10 || len(d) == 11) {

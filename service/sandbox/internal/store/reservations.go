@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// reservedFor is how long an Idempotency-Key stays taken.
+// reservedFor is how long an Idempotency-Key stays reserved.
 const reservedFor = 7 * 24 * time.Hour
 
 // Answer is what the API answered to a call.
@@ -22,7 +22,7 @@ type ReservationKey struct {
 }
 
 // Reservation remembers a Kanban POST. It is pending until the answer is
-// stored; when the answer is lost on its way it stays so.
+// stored, and stays pending if the answer is lost.
 type Reservation struct {
 	Key    ReservationKey
 	Path   string
@@ -34,13 +34,13 @@ type Reservation struct {
 // Complete stores the answer for repeats.
 func (r *Reservation) Complete(a Answer) { r.Answer = &a }
 
-// PutReservation takes an Idempotency-Key.
+// PutReservation reserves an Idempotency-Key.
 func (st *Store) PutReservation(r *Reservation) {
 	st.Reservations[r.Key] = r
 	st.Reserved = append(st.Reserved, r)
 }
 
-// ReleaseReservation gives up a reservation whose call was refused.
+// ReleaseReservation deletes the reservation of a refused call.
 func (st *Store) ReleaseReservation(r *Reservation) {
 	delete(st.Reservations, r.Key)
 	if last := len(st.Reserved) - 1; st.Reserved[last] == r {
@@ -48,7 +48,7 @@ func (st *Store) ReleaseReservation(r *Reservation) {
 	}
 }
 
-// ForgetReservations drops reservations whose time is over.
+// ForgetReservations drops expired reservations.
 func (st *Store) ForgetReservations(now Instant) {
 	n := 0
 	for n < len(st.Reserved) && now.Sub(st.Reserved[n].At) >= reservedFor {

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Search is the text of a parameter q, prepared once because it is held
-// against many objects.
+// Search is the text of a parameter q, prepared once for many comparisons.
 type Search struct {
 	text   string // in lower case
 	ascii  bool
@@ -37,7 +36,7 @@ func isASCII(text string) bool {
 	return true
 }
 
-// Empty reports whether there is nothing to look for.
+// Empty reports whether the text is empty.
 func (s *Search) Empty() bool { return s.text == "" }
 
 // Contains reports whether a text has the search in it, without regard to case.

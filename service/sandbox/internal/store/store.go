@@ -62,7 +62,7 @@ type Store struct {
 	CardsByLabel Grouped[Card]
 
 	Reservations map[ReservationKey]*Reservation
-	Reserved     []*Reservation // oldest first, to forget them in time
+	Reserved     []*Reservation // oldest first, to expire them in order
 	Effects      []Effect
 
 	sequence uint64
@@ -71,7 +71,7 @@ type Store struct {
 // DirectKey finds the direct conversation with a contact on a channel.
 type DirectKey struct{ Channel, Contact ID }
 
-// New returns the store of a company that has nothing yet.
+// New returns an empty store.
 func New() *Store {
 	return &Store{
 		Timezone: "America/Sao_Paulo",
@@ -108,7 +108,7 @@ func New() *Store {
 	}
 }
 
-// next returns the next place in the order of things.
+// next returns the next position in the store's order.
 func (st *Store) next() uint64 {
 	st.sequence++
 	return st.sequence
@@ -169,14 +169,14 @@ func (b *Board) StageNamed(name string) *Stage {
 	return nil
 }
 
-// AddKey makes a key known.
+// AddKey adds a key.
 func (st *Store) AddKey(k *Key) {
 	st.Keys = append(st.Keys, k)
 	st.KeysByAPIKey[k.APIKey] = k
 }
 
-// PutContact adds a contact, or takes up a change to it. The change is made
-// by edit, because a contact is found under its old values until then.
+// PutContact adds or changes a contact. edit makes the change, because the indexes hold the old
+// values until then.
 func (st *Store) PutContact(c *Contact, edit func()) {
 	if c.order == 0 {
 		c.order = st.next()
@@ -201,8 +201,7 @@ func (st *Store) PutContact(c *Contact, edit func()) {
 	}
 }
 
-// PutConversation adds a conversation, or takes up a change to it, and puts
-// it first in its lists.
+// PutConversation adds or changes a conversation, and moves it to the front of its lists.
 func (st *Store) PutConversation(c *Conversation, edit func()) {
 	if c.order != 0 {
 		st.ConversationOrder.Delete(c.order)
@@ -235,8 +234,7 @@ func (st *Store) PutConversation(c *Conversation, edit func()) {
 	}
 }
 
-// PutAttendance adds an attendance, or takes up a change to it; its place, by
-// the time of opening, stays.
+// PutAttendance adds or changes an attendance; its position, by the time of opening, stays.
 func (st *Store) PutAttendance(a *Attendance, edit func()) {
 	if a.Order == 0 {
 		a.Order = st.next()
@@ -266,7 +264,7 @@ func (st *Store) countWaiting(a *Attendance, by int) {
 	}
 }
 
-// PutCard adds a card, or takes up a change to it; its place stays.
+// PutCard adds or changes a card; its position stays.
 func (st *Store) PutCard(c *Card, edit func()) {
 	if c.Order == 0 {
 		c.Order = st.next()
@@ -306,8 +304,8 @@ func (st *Store) BoardNamed(name string) *Board {
 	return nil
 }
 
-// Hidden reports whether a card is kept from the API: it is private, or
-// belongs to a private channel.
+// Hidden reports whether the API does not show a card: it is private, or belongs to a private
+// channel.
 func (st *Store) Hidden(card *Card) bool {
 	if card.Private {
 		return true
@@ -326,8 +324,8 @@ func (st *Store) Zone() *time.Location {
 	return zone
 }
 
-// SectorView adds what is known elsewhere: who belongs to the sector, and how
-// many attendances wait. All that wait are in the first queue.
+// SectorView adds the sector's members and the number of waiting attendances. All that wait are in
+// the first queue.
 func (st *Store) SectorView(sector *Sector) *Sector {
 	view := *sector
 	view.MemberIDs = nil
@@ -343,7 +341,7 @@ func (st *Store) SectorView(sector *Sector) *Sector {
 	return &view
 }
 
-// externalID is what WhatsApp calls the message.
+// externalID is WhatsApp's id of the message.
 func externalID(id ID) string { return "wamid." + strings.ToUpper(hex.EncodeToString(id[:])) }
 
 // Replyable reports whether an external id names a message of the

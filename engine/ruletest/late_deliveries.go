@@ -11,22 +11,22 @@ import (
 // again is after how long a delivery that was refused is sent again.
 const again = 30 * time.Second
 
-// A latecomer is a delivery that is on its way for as long as the story says.
-type latecomer struct {
+// A lateDelivery is a delivery that arrives after a delay.
+type lateDelivery struct {
 	at      time.Time
 	request *http.Request
 	body    []byte
 }
 
-// delay lets the deliveries of what happens from here on take so long; 0 is that they come at once.
+// delay delays the deliveries of later events; 0 delivers at once.
 func (n *network) delay(by time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.slowBy = by
 }
 
-// delays takes a delivery that is to come later, and reports whether it did. To the service it has
-// arrived.
+// delays takes a delivery that is to be delayed, and reports whether it did. The service counts it
+// as delivered.
 func (n *network) delays(r *http.Request) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,7 +37,7 @@ func (n *network) delays(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	n.late = append(n.late, latecomer{n.service.Now().Add(n.slowBy), r.Clone(context.WithoutCancel(r.Context())), body})
+	n.late = append(n.late, lateDelivery{n.service.Now().Add(n.slowBy), r.Clone(context.WithoutCancel(r.Context())), body})
 	return true
 }
 
@@ -50,12 +50,12 @@ func (n *network) lateDue() (at time.Time) {
 	return at
 }
 
-// arriveLate hands in the latecomers whose time has come. One that is refused, because the engine
-// has been stopped, comes again.
+// arriveLate delivers the delayed deliveries that are due. One that is refused, because the engine
+// is stopped, is retried.
 func (n *network) arriveLate(hook http.Handler) {
 	now := n.service.Now()
 	n.mu.Lock()
-	var ripe, left []latecomer
+	var ripe, left []lateDelivery
 	for _, l := range n.late {
 		if l.at.After(now) {
 			left = append(left, l)
@@ -67,7 +67,7 @@ func (n *network) arriveLate(hook http.Handler) {
 	n.mu.Unlock()
 	for _, l := range ripe {
 		l.request.Body = io.NopCloser(bytes.NewReader(l.body))
-		answer := &kept{lost: lost{header: http.Header{}}, status: http.StatusOK}
+		answer := &recordedAnswer{discardedAnswer: discardedAnswer{header: http.Header{}}, status: http.StatusOK}
 		hook.ServeHTTP(answer, l.request)
 		if answer.status >= http.StatusMultipleChoices {
 			l.at = now.Add(again)

@@ -15,17 +15,17 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A past is an event as it was recorded, with what came of it.
-type past struct {
-	event    *journal.Event // nil where it was never recorded, as a tick that is only computed
+// A recordedEvent is a recorded event with its runs.
+type recordedEvent struct {
+	event    *journal.Event // nil if it was never recorded, as a computed tick
 	recorded []*journal.Run
 
 	reading sync.Once
-	read    []*pastRun
+	read    []*recordedRun
 }
 
-// runs returns the recorded runs. They are read when somebody asks: most are never looked at.
-func (p *past) runs() []*pastRun {
+// runs returns the recorded runs. They are read on demand: most are never needed.
+func (p *recordedEvent) runs() []*recordedRun {
 	p.reading.Do(func() {
 		for _, r := range p.recorded {
 			p.read = append(p.read, newPastRun(r))
@@ -35,31 +35,30 @@ func (p *past) runs() []*pastRun {
 	return p.read
 }
 
-// A pastRun is a recorded run with its steps.
-type pastRun struct {
+// A recordedRun is a recorded run with its steps.
+type recordedRun struct {
 	*journal.Run
 	queued bool // it had to wait for another one
-	steps  []pastStep
+	steps  []recordedStep
 }
 
-// A pastStep is a recorded step.
-type pastStep struct {
+// A recordedStep is a recorded step.
+type recordedStep struct {
 	*journal.Step
 	engine.Record
 	passed engine.Passed // the waits that the run had behind it
 }
 
-// A recollection holds the events that were looked at last. It is for many goroutines.
-type recollection struct {
+// An eventCache caches events. It is safe for concurrent use.
+type eventCache struct {
 	mu          sync.Mutex
-	young, aged map[string]*past
+	young, aged map[string]*recordedEvent
 }
 
-// mostPasts bounds how many events each half of it has: those that are forgotten come back from the
-// journal.
-const mostPasts = 5000
+// maxCachedEvents bounds each half of it: evicted events are read from the journal again.
+const maxCachedEvents = 5000
 
-func (m *recollection) find(id string) *past {
+func (m *eventCache) find(id string) *recordedEvent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p := m.young[id]; p != nil {
@@ -68,24 +67,24 @@ func (m *recollection) find(id string) *past {
 	return m.aged[id]
 }
 
-func (m *recollection) keep(id string, p *past) {
+func (m *eventCache) put(id string, p *recordedEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.young == nil || len(m.young) >= mostPasts {
-		m.young, m.aged = make(map[string]*past, mostPasts), m.young
+	if m.young == nil || len(m.young) >= maxCachedEvents {
+		m.young, m.aged = make(map[string]*recordedEvent, maxCachedEvents), m.young
 	}
 	m.young[id] = p
 }
 
-// past looks an event up.
-func (b *bench) past(ctx context.Context, id string) (*past, error) {
+// past returns an event, from the cache or the journal.
+func (b *bench) past(ctx context.Context, id string) (*recordedEvent, error) {
 	if p := b.memory.find(id); p != nil {
 		return p, nil
 	}
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
 	if errors.Is(err, journal.ErrNoEvent) {
-		p := &past{}
-		b.memory.keep(id, p)
+		p := &recordedEvent{}
+		b.memory.put(id, p)
 		return p, nil
 	}
 	if err != nil {
@@ -95,28 +94,28 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.memory.keep(id, list[0])
+	b.memory.put(id, list[0])
 	return list[0], nil
 }
 
-// recall keeps events in mind, with what came of them.
+// recall caches events with their runs.
 func (b *bench) recall(ctx context.Context, events []*journal.Event) error {
 	list, err := b.read(ctx, slices.DeleteFunc(slices.Clone(events), func(e *journal.Event) bool { return b.memory.find(e.ID) != nil }))
 	if err != nil {
 		return err
 	}
 	for _, p := range list {
-		b.memory.keep(p.event.ID, p)
+		b.memory.put(p.event.ID, p)
 	}
 	return nil
 }
 
-// read returns events with what came of them.
-func (b *bench) read(ctx context.Context, events []*journal.Event) ([]*past, error) {
-	list := make([]*past, len(events))
-	bySeq := make(map[int64]*past)
+// read reads the runs of events.
+func (b *bench) read(ctx context.Context, events []*journal.Event) ([]*recordedEvent, error) {
+	list := make([]*recordedEvent, len(events))
+	bySeq := make(map[int64]*recordedEvent)
 	for i, e := range events {
-		list[i] = &past{event: e}
+		list[i] = &recordedEvent{event: e}
 		if fired(e) {
 			bySeq[e.Seq] = list[i]
 		}
@@ -132,16 +131,16 @@ func (b *bench) read(ctx context.Context, events []*journal.Event) ([]*past, err
 	return list, nil
 }
 
-// fired reports whether a run came of an event, or was to come.
+// fired reports whether an event started a run, or was to start one.
 func fired(e *journal.Event) bool {
 	return slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Run != "" })
 }
 
-// aWhile is what goes by between two moments of one decision at most.
+// aWhile bounds the time between two moments of one decision.
 const aWhile = 5 * time.Second
 
-func newPastRun(r *journal.Run) *pastRun {
-	out := &pastRun{Run: r}
+func newPastRun(r *journal.Run) *recordedRun {
+	out := &recordedRun{Run: r}
 	var passed engine.Passed
 	for i, s := range r.Steps {
 		rec, err := engine.ReadRecord(s)
@@ -151,15 +150,14 @@ func newPastRun(r *journal.Run) *pastRun {
 		if i == 0 {
 			out.queued = rec.At.Sub(r.StartedAt) > aWhile
 		}
-		out.steps = append(out.steps, pastStep{s, rec, passed})
+		out.steps = append(out.steps, recordedStep{s, rec, passed})
 		passed = rec.Passed(s, passed)
 	}
 	return out
 }
 
-// answers goes through what was answered at the moment at which something is asked, the nearest
-// first.
-func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
+// answers iterates over the answers recorded at the moment of a question, the nearest first.
+func (p *recordedEvent) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		if p.event == nil {
 			return
@@ -182,7 +180,7 @@ func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 
 // ofDecision are the answers that the rules had when they decided on the event, those first that a
 // rule alone had that has gathered.
-func (p *past) ofDecision(q engine.Inquiry) []journal.Answers {
+func (p *recordedEvent) ofDecision(q engine.Inquiry) []journal.Answers {
 	rule := q.Rule
 	if q.Run != nil {
 		rule = q.Run.Rule
@@ -196,9 +194,8 @@ func (p *past) ofDecision(q engine.Inquiry) []journal.Answers {
 	return []journal.Answers{alone, p.event.Answers}
 }
 
-// ofStep are the answers that the same step of the run had: a step before it may have changed
-// something.
-func (p *past) ofStep(q engine.Inquiry) (lists []journal.Answers) {
+// ofStep are the answers of the same step of the run: an earlier step may have changed something.
+func (p *recordedEvent) ofStep(q engine.Inquiry) (lists []journal.Answers) {
 	for _, r := range p.runs() {
 		for _, s := range r.steps {
 			if q.Run != nil && r.Key == q.Run.Key && s.Path == q.Step && s.passed == q.Passed {
@@ -209,9 +206,9 @@ func (p *past) ofStep(q engine.Inquiry) (lists []journal.Answers) {
 	return lists
 }
 
-// ofRuns are the answers that runs had at the same point, the same run first: what another rule
-// asked in the same moment was answered the same.
-func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []journal.Answers) {
+// ofRuns are the answers that runs had at the same point, the same run first: another rule's
+// question at the same moment had the same answer.
+func (p *recordedEvent) ofRuns(q engine.Inquiry, queued bool) (lists []journal.Answers) {
 	var others []journal.Answers
 	for _, r := range p.runs() {
 		if r.queued != queued {
@@ -230,8 +227,8 @@ func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []journal.Answers) {
 	return append(lists, others...)
 }
 
-// answer finds what was answered to a question.
-func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
+// answer finds the recorded answer to a question.
+func (p *recordedEvent) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
 	for asked, raw := range p.answers(q) {
 		if asked == question {
 			return raw, true
@@ -242,7 +239,7 @@ func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool)
 
 // twin finds the recorded step of the same run that did the same at the same point: used are those
 // that others are the twins of.
-func (p *past) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *pastStep {
+func (p *recordedEvent) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *recordedStep {
 	for _, r := range p.runs() {
 		if r.Key != q.Run.Key {
 			continue

@@ -10,9 +10,9 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A tape is the journal of a replay. What own effects caused is read from the recorded one: the
-// events that came of them are there.
-type tape struct {
+// A replayJournal is the journal of a replay. It reads the events caused by own effects from the
+// recorded journal.
+type replayJournal struct {
 	*memory.Journal
 	from *bench
 
@@ -21,18 +21,18 @@ type tape struct {
 	keys map[int64]string // of the recorded runs
 
 	coming  map[string]int64 // the recorded numbers of events that are about to come, by their ids
-	numbers []numbered       // of those that have come, in their order
+	numbers []numbered       // of those that have arrived, in order
 }
 
 // numbered is an event with its number in the record and in the replay.
 type numbered struct{ recorded, replayed int64 }
 
-func newTape(b *bench) *tape {
-	return &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string), coming: make(map[string]int64)}
+func newTape(b *bench) *replayJournal {
+	return &replayJournal{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string), coming: make(map[string]int64)}
 }
 
 // Accept records events of the replay.
-func (t *tape) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+func (t *replayJournal) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
 	number := t.Newest()
 	fresh, err := t.Journal.Accept(ctx, events)
 	for i := range fresh {
@@ -50,7 +50,7 @@ func (t *tape) Accept(ctx context.Context, events []rules.Event) ([]bool, error)
 
 // number returns the number in the replay of the last event that has come of those up to a recorded
 // one.
-func (t *tape) number(recorded int64) int64 {
+func (t *replayJournal) number(recorded int64) int64 {
 	i, _ := slices.BinarySearchFunc(t.numbers, recorded+1, func(n numbered, want int64) int { return cmp.Compare(n.recorded, want) })
 	if i == 0 {
 		return 0
@@ -59,12 +59,12 @@ func (t *tape) number(recorded int64) int64 {
 }
 
 // Caused returns what the recorded calls caused, as it stands in the replay.
-func (t *tape) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (t *replayJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	list, err := t.from.Journal.Caused(ctx, workspace, typ, objects)
 	kept := list[:0]
 	for _, c := range list {
 		if c.Object == unanswered {
-			continue // what its answer told is there too
+			continue // its answer carries the same
 		}
 		key, err := t.keyOf(ctx, c.Run)
 		if err != nil {
@@ -79,8 +79,8 @@ func (t *tape) Caused(ctx context.Context, workspace, typ string, objects []stri
 // unanswered stands for the object of a call that had no answer yet.
 const unanswered = "?"
 
-// keyOf returns the key of a recorded run; empty when it is gone.
-func (t *tape) keyOf(ctx context.Context, id int64) (string, error) {
+// keyOf returns the key of a recorded run, or "" if it is gone.
+func (t *replayJournal) keyOf(ctx context.Context, id int64) (string, error) {
 	if key, ok := t.keys[id]; ok {
 		return key, nil
 	}
@@ -97,7 +97,7 @@ func (t *tape) keyOf(ctx context.Context, id int64) (string, error) {
 }
 
 // Save records a change of the replay.
-func (t *tape) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
+func (t *replayJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	own := *change
 	own.Used, own.Gone = nil, nil // they are the recorded journal's
 	if err := t.Journal.Save(ctx, lane, &own); err != nil {
@@ -112,5 +112,5 @@ func (t *tape) Save(ctx context.Context, lane *journal.Lane, change *journal.Cha
 	return nil
 }
 
-// Holds are none: nothing stops a replay.
-func (*tape) Holds(context.Context) ([]journal.Hold, error) { return nil, nil }
+// Holds returns none: nothing stops a replay.
+func (*replayJournal) Holds(context.Context) ([]journal.Hold, error) { return nil, nil }

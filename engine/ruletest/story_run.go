@@ -16,14 +16,14 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// A telling is a story being told once: the service, the engine, and the time that both live in.
-type telling struct {
+// A storyRun is one run of a story: the service, the engine, and their clock.
+type storyRun struct {
 	*story
 	plan    plan
 	service *sandbox.Sandbox
 	outside *outside
 	network *network
-	points  points
+	points  crashPoints
 	file    string // of the journal
 
 	mu       sync.Mutex // guards what deliveries use too
@@ -31,17 +31,17 @@ type telling struct {
 	accepted int            // events that were taken
 	secret   service.Secret // of the webhook
 
-	meanwhile func() // is called in the middle of what the engine does; nil is nothing
+	meanwhile func() // called during an operation of the engine; may be nil
 
 	next    time.Time // when the engine has something to do; the zero time is never
-	seen    int       // effects that were looked at
+	seen    int       // effects that were compared
 	crashes []string
 	trace   Trace
 }
 
-// tell tells the story under a plan. A story that does not hold is a *failure.
-func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
-	t = &telling{story: s, plan: p}
+// run runs the story under a plan. A story whose expectations fail returns a *failure.
+func (s *story) run(ctx context.Context, p plan) (t *storyRun, err error) {
+	t = &storyRun{story: s, plan: p}
 	defer func() {
 		t.crashes, s.crashed = t.points.crashes, len(t.points.crashes) > 0
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
 }
 
 // open builds the world of the story.
-func (t *telling) open(ctx context.Context) (err error) {
+func (t *storyRun) open(ctx context.Context) (err error) {
 	if t.file, err = t.newJournal(); err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (t *telling) open(ctx context.Context) (err error) {
 		t.meanwhile = func() { t.network.meanwhile(receiver) }
 	}
 	t.seen = len(t.service.Effects())
-	return t.rest(ctx)
+	return t.settle(ctx)
 }
 
 // subscribe registers the engine's receiver at the service.
-func (t *telling) subscribe(ctx context.Context) error {
+func (t *storyRun) subscribe(ctx context.Context) error {
 	transport := &http.Transport{DisableKeepAlives: true}
 	client, err := service.New(service.Options{BaseURL: t.network.base + "/v1", APIKey: service.Secret(t.service.APIKey()), Now: t.service.Now, Transport: transport})
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *telling) subscribe(ctx context.Context) error {
 	return nil
 }
 
-func (t *telling) launch(ctx context.Context) error {
+func (t *storyRun) launch(ctx context.Context) error {
 	p, err := launch(ctx, t)
 	if err != nil {
 		return err
@@ -141,8 +141,8 @@ func (t *telling) launch(ctx context.Context) error {
 	return nil
 }
 
-// accept hands events to the engine that is running.
-func (t *telling) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+// accept passes events to the running engine.
+func (t *storyRun) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	t.mu.Lock()
 	p := t.process
 	t.mu.Unlock()
@@ -159,14 +159,14 @@ func (t *telling) accept(ctx context.Context, events ...rules.Event) ([]bool, er
 }
 
 // heard returns how often something was accepted.
-func (t *telling) heard() int {
+func (t *storyRun) heard() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.accepted
 }
 
-// rest lets everything happen that happens at this moment.
-func (t *telling) rest(ctx context.Context) error {
+// settle runs everything that is due now.
+func (t *storyRun) settle(ctx context.Context) error {
 	t.process.rested()
 	for {
 		if err := t.service.Settle(ctx); err != nil {
@@ -190,7 +190,7 @@ func (t *telling) rest(ctx context.Context) error {
 		if err := t.service.Settle(ctx); err != nil {
 			return err
 		}
-		if rude := t.network.rudeness(); rude != "" {
+		if rude := t.network.calledDuringPause(); rude != "" {
 			return failed(t.points.line, "%s", rude)
 		}
 		if t.heard() == before && !t.process.over() {
@@ -200,8 +200,8 @@ func (t *telling) rest(ctx context.Context) error {
 	}
 }
 
-// work lets the engine do what is due, and returns when there is something again.
-func (t *telling) work() (next time.Time, err error) {
+// work runs the engine until nothing is due, and returns when something is due next.
+func (t *storyRun) work() (next time.Time, err error) {
 	p, now := t.process, t.service.Now()
 	tick, err := p.schedules.Tick(p.ctx, now, t.accept)
 	if err != nil {
@@ -214,8 +214,8 @@ func (t *telling) work() (next time.Time, err error) {
 // downtime is how long an engine that was stopped is away.
 const downtime = 2 * time.Second
 
-// restart puts a new engine in the place of one that was stopped.
-func (t *telling) restart(ctx context.Context) error {
+// restart replaces a stopped engine with a new one.
+func (t *storyRun) restart(ctx context.Context) error {
 	if err := t.service.Settle(ctx); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (t *telling) restart(ctx context.Context) error {
 	return t.launch(ctx)
 }
 
-func (t *telling) close() error {
+func (t *storyRun) close() error {
 	var problems []error
 	if t.network != nil {
 		t.network.close()
@@ -248,12 +248,12 @@ func (t *telling) close() error {
 }
 
 // now is the story's time, in its zone.
-func (t *telling) now() time.Time { return t.service.Now().In(t.options.Location) }
+func (t *storyRun) now() time.Time { return t.service.Now().In(t.options.Location) }
 
-// pass lets time go by until a moment, from one thing that happens to the next.
-func (t *telling) pass(ctx context.Context, until time.Time) error {
+// advance advances the clock to a time, from one due thing to the next.
+func (t *storyRun) advance(ctx context.Context, until time.Time) error {
 	for {
-		if err := t.rest(ctx); err != nil {
+		if err := t.settle(ctx); err != nil {
 			return err
 		}
 		now := t.service.Now()
@@ -268,15 +268,15 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 			at = earliest(at, due)
 		}
 		at = earliest(at, t.network.due())
-		// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a
-		// moment before.
+		// A schedule source that has not ticked for a while takes the machine to have been suspended: it
+		// ticks a moment before.
 		if _, err := t.process.schedules.Tick(t.process.ctx, at.Add(-time.Millisecond), t.accept); err != nil && !t.process.over() {
 			return err
 		}
 		if _, err := t.service.SetClock(ctx, at); err != nil {
 			return err
 		}
-		t.network.arrive()
+		t.network.runDue()
 		if at.Sub(now) >= quiet {
 			if err := t.burst(ctx); err != nil {
 				return err
@@ -286,16 +286,15 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 	}
 }
 
-// quiet is how long nothing must have been due for a burst of activity to be over.
+// quiet is how long nothing must be due for a burst of activity to end.
 const quiet = time.Minute
 
-// burst begins a burst of activity, in which everything goes wrong once more that the plan says. A
-// story with many of them, such as the ticks of a day, has each stopped at the same point in one
-// telling: what was recovered from before has no part in it any more.
+// burst begins a burst of activity, in which every fault of the plan strikes again. A story with
+// many bursts, such as the ticks of a day, has each stopped at the same point in one run.
 //
-// Calls do not fail once more while something is still repeated because they did: its pauses grow
-// until each is longer than quiet, and it would never end.
-func (t *telling) burst(ctx context.Context) error {
+// Calls do not fail again while something is still retried because they did: its backoff grows
+// until each pause is longer than quiet, and it would never end.
+func (t *storyRun) burst(ctx context.Context) error {
 	t.points.n, t.points.at = 0, t.plan.crash
 	repeats, err := t.process.repeats(ctx)
 	if err == nil && !repeats {

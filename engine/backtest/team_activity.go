@@ -12,9 +12,9 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// presence is what is known for certain of when people of the team wrote: messages of theirs that
-// were recorded, and spans of which the service said that there was none.
-type presence map[string]*conversation
+// teamActivity is what is known for certain of when the team wrote: recorded messages, and spans in
+// which the service reported none.
+type teamActivity map[string]*conversation
 
 type conversation struct {
 	wrote  []time.Time
@@ -23,8 +23,8 @@ type conversation struct {
 
 type span struct{ from, to time.Time }
 
-// hear notes what an event tells: a message of the team, and the answers that rules had.
-func (p presence) hear(e *journal.Event, facts map[string]any, id string) {
+// addEvent notes an event: a message of the team, and the answers that rules had.
+func (p teamActivity) addEvent(e *journal.Event, facts map[string]any, id string) {
 	if id == "" {
 		return
 	}
@@ -52,7 +52,7 @@ func (p presence) hear(e *journal.Event, facts map[string]any, id string) {
 	}
 }
 
-func (p presence) of(id string) *conversation {
+func (p teamActivity) of(id string) *conversation {
 	c := p[id]
 	if c == nil {
 		c = &conversation{}
@@ -71,8 +71,8 @@ func withinOf(question string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// activeWithin reports what answers of the same moment, for other lengths of time, tell of a
-// length: who wrote within five minutes did so within fifteen.
+// activeWithin derives an answer for a length of time from answers of the same moment for other
+// lengths: a message within five minutes is one within fifteen.
 func activeWithin(answers iter.Seq2[string, json.RawMessage], length time.Duration) (active, known bool) {
 	for question, raw := range answers {
 		within, ok := withinOf(question)
@@ -86,8 +86,8 @@ func activeWithin(answers iter.Seq2[string, json.RawMessage], length time.Durati
 	return false, false
 }
 
-// activeIn reports whether somebody of the team wrote in a span, if that is known for certain.
-func (p presence) activeIn(id string, from, to time.Time) (active, known bool) {
+// activeIn reports whether the team wrote in a span, if that is known for certain.
+func (p teamActivity) activeIn(id string, from, to time.Time) (active, known bool) {
 	c := p[id]
 	if c == nil {
 		return false, false
@@ -95,7 +95,7 @@ func (p presence) activeIn(id string, from, to time.Time) (active, known bool) {
 	if slices.ContainsFunc(c.wrote, func(at time.Time) bool { return !at.Before(from) && !at.After(to) }) {
 		return true, true
 	}
-	// Silence is known where the spans of it leave no gap.
+	// Silence is known if the spans of it leave no gap.
 	slices.SortFunc(c.silent, func(a, b span) int { return a.from.Compare(b.from) })
 	reached := from
 	for _, s := range c.silent {
