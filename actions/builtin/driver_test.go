@@ -131,7 +131,12 @@ func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool,
 	return nil, false, nil
 }
 
-func (d *driver) receive(r actions.Receipt) { d.step.Receipts = append(d.step.Receipts, *through(&r)) }
+// What the call caused is kept by itself.
+func (d *driver) receive(r actions.Receipt) {
+	recorded := *through(&r)
+	recorded.Caused = r.Caused
+	d.step.Receipts = append(d.step.Receipts, recorded)
+}
 
 // wait notes an error and lets the time pass that it asks for; it reports whether the step has
 // failed for good.

@@ -260,11 +260,11 @@ func (s *killableService) settled() {
 // of registering and of rotating, while customers write and an attacker sends forgeries. The next
 // process repairs it: nothing unsigned was accepted, and nothing is lost.
 func TestKilledAtEachStep(t *testing.T) {
-	for _, deed := range []string{"tend", "rotate"} {
+	for _, task := range []string{"tend", "rotate"} {
 		for killAt, most := 0, 0; killAt <= most; killAt++ {
-			t.Run(fmt.Sprintf("%s killed at %d", deed, killAt), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s killed at %d", task, killAt), func(t *testing.T) {
 				s := newStreet(t)
-				if deed == "rotate" {
+				if task == "rotate" {
 					first := s.open(0)
 					if said := first.asks("tend"); said == "" {
 						t.Fatal("it was killed")
@@ -276,7 +276,7 @@ func TestKilledAtEachStep(t *testing.T) {
 				s.intrudes(ctx, doomed.address)
 				var customers sync.WaitGroup
 				customers.Go(func() { s.writes(5) })
-				said := doomed.asks(deed)
+				said := doomed.asks(task)
 				customers.Wait()
 				if n, err := strconv.Atoi(said); killAt == 0 {
 					if most = n; err != nil || n < 6 {
