@@ -131,7 +131,7 @@ func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool,
 	return nil, false, nil
 }
 
-// What the call caused is kept by itself.
+// receive records a receipt as JSON, and beside it what the call caused, as a journal does.
 func (d *driver) receive(r actions.Receipt) {
 	recorded := *through(&r)
 	recorded.Caused = r.Caused
