@@ -45,7 +45,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 		return actions.Next{}, a.broken(err)
 	}
 	args := encodeArgs(&a.schema, s.Args)
-	if twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
+	if twin := p.matchingStep(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
 		a.twins[twin.Key] = true
 		return a.repeatRecorded(q, s, twin)
 	}
@@ -97,7 +97,7 @@ func (a *action) conditional(p *recordedEvent, q engine.Inquiry, s *actions.Step
 		return actions.Next{}, false, nil
 	}
 	condition := part(args, onlyFrom, "card", "board")
-	twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
+	twin := p.matchingStep(q, a.schema.Verb, a.twins, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
 	switch {
 	case twin == nil:
 	case twin.State == journal.StepSkipped:

@@ -237,9 +237,9 @@ func (p *recordedEvent) answer(q engine.Inquiry, question string) (json.RawMessa
 	return nil, false
 }
 
-// twin finds the recorded step of the same run that did the same at the same point: used are those
-// that others are the twins of.
-func (p *recordedEvent) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *recordedStep {
+// matchingStep finds the recorded step of the same run with the same arguments at the same point.
+// Used are the steps that others have matched.
+func (p *recordedEvent) matchingStep(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *recordedStep {
 	for _, r := range p.runs() {
 		if r.Key != q.Run.Key {
 			continue

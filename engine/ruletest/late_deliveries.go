@@ -41,7 +41,7 @@ func (n *network) delays(r *http.Request) bool {
 	return true
 }
 
-// lateDue returns when the next latecomer arrives; the zero time is never. The caller holds the
+// lateDue returns when the next late delivery arrives; the zero time is never. The caller holds the
 // lock.
 func (n *network) lateDue() (at time.Time) {
 	for _, l := range n.late {

@@ -62,7 +62,7 @@ type Result struct {
 
 	// What follows is empty when all is well.
 	Fault    string   // under which the story did not hold; empty is without any
-	Crashes  []string // where the engine was stopped in that telling
+	Crashes  []string // where the engine was stopped in that run
 	Line     int      // of the step
 	Message  string
 	Expected []rules.ExpectedEffect // by that step
@@ -145,7 +145,7 @@ type story struct {
 	told    int
 	end     func(context.Context, *storyRun) // called after a run that passed, before cleanup; may be nil
 
-	crashed bool // by the last telling
+	crashed bool // in the last run
 }
 
 func newStory(ctx context.Context, o Options, test *rules.Test, folder string) (*story, error) {
@@ -171,7 +171,7 @@ func newStory(ctx context.Context, o Options, test *rules.Test, folder string) (
 }
 
 // emptyJournal returns the content of a fresh journal's file: to copy it is faster than to make one
-// for each telling.
+// for each run.
 func emptyJournal(ctx context.Context, file string) ([]byte, error) {
 	j, err := sqlite.Open(ctx, file, sqlite.Options{})
 	if err != nil {
