@@ -73,7 +73,7 @@ func TestHeldAndPermanentAnswers(t *testing.T) {
 		if !c.is(err) {
 			t.Errorf("%d: %v", c.status, err)
 		}
-		d.clock.advance(time.Minute)
+		d.clock.Advance(time.Minute)
 	}
 	d.wantEffects(transferOp, 0)
 }

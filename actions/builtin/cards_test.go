@@ -205,7 +205,7 @@ func TestOldCardCallsAreNotRepeated(t *testing.T) {
 			t.Run(verb+" "+kind, func(t *testing.T) {
 				d := newDesk(t)
 				operation := map[string]string{"move_card": moveOp, "create_card": createOp}[verb]
-				r, _ := d.meanwhile(verb, args, sandbox.Fault{Operation: operation, Kind: kind}, func() { d.clock.advance(6*24*time.Hour + time.Minute) })
+				r, _ := d.meanwhile(verb, args, sandbox.Fault{Operation: operation, Kind: kind}, func() { d.clock.Advance(6*24*time.Hour + time.Minute) })
 				if kind == "status_before" {
 					wantOutcome(t, r, unknown, "six days")
 					d.wantEffects(operation, 0)

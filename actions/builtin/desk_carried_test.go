@@ -319,7 +319,7 @@ func TestNamesThatNobodyAsksFor(t *testing.T) {
 		t.Error(fact, ok, err)
 	}
 	d.ClearFaults()
-	d.clock.advance(time.Minute)
+	d.clock.Advance(time.Minute)
 	fact, ok, err = carried.Fact(t.Context(), "conversation")
 	if conversation, _ := fact.(m); conversation["channel_name"] != "Main" || !ok || err != nil {
 		t.Error(fact, ok, err)

@@ -141,7 +141,7 @@ func TestMarksOfADesk(t *testing.T) {
 				return nil
 			},
 		} {
-			d.clock.advance(time.Minute) // of the last pause
+			d.clock.Advance(time.Minute) // of the last pause
 			d.faults.fail(1, "status_before", status)
 			if err := ask(); err == nil || !marked(err) {
 				t.Errorf("%s, %d: %v", name, status, err)

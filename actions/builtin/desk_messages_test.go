@@ -19,7 +19,7 @@ func (d *desk) talk(lines ...string) {
 	d.t.Helper()
 	for i, by := range lines {
 		must(d.Advance(d.t.Context(), time.Minute))
-		d.clock.advance(time.Minute)
+		d.clock.Advance(time.Minute)
 		switch text := fmt.Sprintf("line %d", i); by {
 		case "customer":
 			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: text}))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -28,29 +29,11 @@ type desk struct {
 	registry *actions.Registry
 	tells    *builtin.Desk
 	client   *service.Client
-	clock    *clock
+	clock    *desktest.Clock // the engine's, apart from the sandbox's
 	faults   *wire
 	base     string
 
 	conversation, contact, attendance, card string
-}
-
-// clock is the engine's, apart from the sandbox's.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 func newDesk(t testing.TB, change ...func(*builtin.Options)) *desk {
@@ -66,7 +49,7 @@ func newDesk(t testing.TB, change ...func(*builtin.Options)) *desk {
 		server.Close()
 		_ = s.Close()
 	})
-	c := &clock{now: friday}
+	c := desktest.NewClock(friday)
 	client, err := service.New(service.Options{
 		BaseURL: server.URL + "/v1", APIKey: service.Secret(s.APIKey()), Now: c.Now, MaxWait: -1, Timeout: 5 * time.Second,
 		// Without kept connections, or the transport would repeat dropped reads of its own accord.

@@ -83,7 +83,7 @@ func (d *driver) run() (actions.Result, error) {
 		d.step.Failed = err
 		if d.crash("do", len(d.intents)) {
 			d.step.Failed = nil
-			d.clock.advance(11 * time.Second)
+			d.clock.Advance(11 * time.Second)
 			continue
 		}
 		switch {
@@ -142,7 +142,7 @@ func (d *driver) receive(r actions.Receipt) {
 // failed for good.
 func (d *driver) wait(err error) (stop bool) {
 	d.errs = append(d.errs, err)
-	d.clock.advance(max(11*time.Second, actions.Wait(err), actions.StepWait(err)))
+	d.clock.Advance(max(11*time.Second, actions.Wait(err), actions.StepWait(err)))
 	return actions.IsPermanent(err)
 }
 

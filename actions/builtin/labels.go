@@ -9,37 +9,22 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-var addLabels = rules.Schema{
-	Verb: "add_labels", Main: "labels", Summary: "Add labels to the conversation",
-	Args: []rules.Arg{
-		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Summary: "names or ids"},
-	},
-	Needs:   "conversation",
-	Scopes:  []string{"conversations:read", "conversations:write"},
-	Emits:   []string{"conversation.updated"},
-	Example: "[vip]",
-}
+var (
+	addLabels    = labelVerb("add_labels", "Add labels to the conversation", rules.Arg{Summary: "names or ids"})
+	removeLabels = labelVerb("remove_labels", "Take labels off the conversation", rules.Arg{Summary: "names or ids"})
+	setLabels    = labelVerb("set_labels", "Give the conversation these labels and no others", rules.Arg{Null: true, Summary: "names or ids; an empty list takes all off"})
+)
 
-var removeLabels = rules.Schema{
-	Verb: "remove_labels", Main: "labels", Summary: "Take labels off the conversation",
-	Args: []rules.Arg{
-		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Summary: "names or ids"},
-	},
-	Needs:   "conversation",
-	Scopes:  []string{"conversations:read", "conversations:write"},
-	Emits:   []string{"conversation.updated"},
-	Example: "[vip]",
-}
-
-var setLabels = rules.Schema{
-	Verb: "set_labels", Main: "labels", Summary: "Give the conversation these labels and no others",
-	Args: []rules.Arg{
-		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Null: true, Summary: "names or ids; an empty list takes all off"},
-	},
-	Needs:   "conversation",
-	Scopes:  []string{"conversations:read", "conversations:write"},
-	Emits:   []string{"conversation.updated"},
-	Example: "[vip]",
+// labelVerb returns the schema of a verb that changes labels, which are its only argument.
+func labelVerb(verb, summary string, labels rules.Arg) rules.Schema {
+	labels.Name, labels.Kind, labels.Refers, labels.Required = "labels", rules.KindNames, "label", true
+	return rules.Schema{
+		Verb: verb, Main: "labels", Summary: summary, Args: []rules.Arg{labels},
+		Needs:   "conversation",
+		Scopes:  []string{"conversations:read", "conversations:write"},
+		Emits:   []string{"conversation.updated"},
+		Example: "[vip]",
+	}
 }
 
 // planLabels plans what becomes of the conversation's labels when a step names some.

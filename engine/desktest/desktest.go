@@ -50,6 +50,9 @@ func (c *Clock) Set(t time.Time) {
 	c.now = t
 }
 
+// Advance moves the clock forward.
+func (c *Clock) Advance(d time.Duration) { c.Set(c.Now().Add(d)) }
+
 // Start starts a sandbox until the test ends. Without options of its own it has the small company
 // of a seed, delivers to this machine, and raises events of cards.
 func Start(t testing.TB, change ...func(*sandbox.Options)) (*sandbox.Sandbox, sandbox.Address) {

@@ -115,8 +115,8 @@ var verbWords = []string{
 	"cmd/bench/",                  // a module of its own
 }
 
-// TestAddingAVerb shows that no other file knows a verb by its name, neither as a text nor in a code
-// of the catalogue.
+// TestAddingAVerb shows that no other file names a verb, neither as a text nor in a code of the
+// catalogue.
 func TestAddingAVerb(t *testing.T) {
 	files := listed(t, "Adding a verb", 5)
 	var verbs []string
