@@ -8,12 +8,14 @@ import (
 )
 
 var (
-	opListAttendances   = declare("GET", "/attendances", "attendances:read")
-	opGetAttendance     = declare("GET", "/attendances/{id}", "attendances:read")
-	opCurrentAttendance = declare("GET", "/conversations/{id}/attendance", "attendances:read")
-	opListAssignments   = declare("GET", "/conversations/{id}/assignments", "attendances:read")
-	opCloseAttendance   = declare("POST", "/conversations/{id}/attendance/close", "attendances:write")
+	opListAttendances   = Operation{"GET", "/attendances", "attendances:read"}
+	opGetAttendance     = Operation{"GET", "/attendances/{id}", "attendances:read"}
+	opCurrentAttendance = Operation{"GET", "/conversations/{id}/attendance", "attendances:read"}
+	opListAssignments   = Operation{"GET", "/conversations/{id}/assignments", "attendances:read"}
+	opCloseAttendance   = Operation{"POST", "/conversations/{id}/attendance/close", "attendances:write"}
 )
+
+var attendanceOperations = []Operation{opListAttendances, opGetAttendance, opCurrentAttendance, opListAssignments, opCloseAttendance}
 
 // The states of an attendance.
 const (

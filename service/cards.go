@@ -10,8 +10,10 @@ import (
 )
 
 var (
-	opListCards = declare("GET", "/kanban/cards", "read")
+	opListCards = Operation{"GET", "/kanban/cards", "read"}
 )
+
+var cardOperations = []Operation{opListCards}
 
 // CardResult is a card after a call that changed it.
 type CardResult struct {

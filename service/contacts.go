@@ -8,11 +8,13 @@ import (
 )
 
 var (
-	opListContacts  = declare("GET", "/contacts", "contacts:read")
-	opCreateContact = declare("POST", "/contacts", "contacts:write")
-	opGetContact    = declare("GET", "/contacts/{id}", "contacts:read")
-	opUpdateContact = declare("PATCH", "/contacts/{id}", "contacts:write")
+	opListContacts  = Operation{"GET", "/contacts", "contacts:read"}
+	opCreateContact = Operation{"POST", "/contacts", "contacts:write"}
+	opGetContact    = Operation{"GET", "/contacts/{id}", "contacts:read"}
+	opUpdateContact = Operation{"PATCH", "/contacts/{id}", "contacts:write"}
 )
+
+var contactOperations = []Operation{opListContacts, opCreateContact, opGetContact, opUpdateContact}
 
 // Contact is a customer in the company's address book.
 type Contact struct {

@@ -9,15 +9,17 @@ import (
 )
 
 var (
-	opListChannels       = declare("GET", "/channels", "conversations:read")
-	opListConversations  = declare("GET", "/conversations", "conversations:read")
-	opCreateConversation = declare("POST", "/conversations", "conversations:write")
-	opGetConversation    = declare("GET", "/conversations/{id}", "conversations:read")
-	opUpdateConversation = declare("PATCH", "/conversations/{id}", "conversations:write")
-	opReadConversation   = declare("POST", "/conversations/{id}/read", "conversations:write")
-	opTransfer           = declare("POST", "/conversations/{id}/transfer", "conversations:write")
-	opSetSector          = declare("PUT", "/conversations/{id}/sector", "conversations:write")
+	opListChannels       = Operation{"GET", "/channels", "conversations:read"}
+	opListConversations  = Operation{"GET", "/conversations", "conversations:read"}
+	opCreateConversation = Operation{"POST", "/conversations", "conversations:write"}
+	opGetConversation    = Operation{"GET", "/conversations/{id}", "conversations:read"}
+	opUpdateConversation = Operation{"PATCH", "/conversations/{id}", "conversations:write"}
+	opReadConversation   = Operation{"POST", "/conversations/{id}/read", "conversations:write"}
+	opTransfer           = Operation{"POST", "/conversations/{id}/transfer", "conversations:write"}
+	opSetSector          = Operation{"PUT", "/conversations/{id}/sector", "conversations:write"}
 )
+
+var conversationOperations = []Operation{opListChannels, opListConversations, opCreateConversation, opGetConversation, opUpdateConversation, opReadConversation, opTransfer, opSetSector}
 
 // Channel is a WhatsApp number of the company.
 type Channel struct {

@@ -7,8 +7,10 @@ import (
 )
 
 var (
-	opMe = declare("GET", "/me", "")
+	opMe = Operation{"GET", "/me", ""}
 )
+
+var identityOperations = []Operation{opMe}
 
 // Identity is the integration that the key belongs to.
 type Identity struct {

@@ -9,9 +9,11 @@ import (
 )
 
 var (
-	opListBoards = declare("GET", "/kanban/boards", "read")
-	opGetBoard   = declare("GET", "/kanban/boards/{id}", "read")
+	opListBoards = Operation{"GET", "/kanban/boards", "read"}
+	opGetBoard   = Operation{"GET", "/kanban/boards/{id}", "read"}
 )
+
+var kanbanOperations = []Operation{opListBoards, opGetBoard}
 
 // Board is a Kanban board.
 type Board struct {

@@ -3,8 +3,10 @@ package service
 import "context"
 
 var (
-	opListLabels = declare("GET", "/labels", "contacts:read")
+	opListLabels = Operation{"GET", "/labels", "contacts:read"}
 )
+
+var labelOperations = []Operation{opListLabels}
 
 // Label marks contacts, conversations and cards.
 type Label struct {

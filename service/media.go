@@ -13,9 +13,11 @@ import (
 )
 
 var (
-	opUploadMedia = declare("POST", "/media", "media:write")
-	opMediaURL    = declare("GET", "/media/{id}/url", "messages:read")
+	opUploadMedia = Operation{"POST", "/media", "media:write"}
+	opMediaURL    = Operation{"GET", "/media/{id}/url", "messages:read"}
 )
+
+var mediaOperations = []Operation{opUploadMedia, opMediaURL}
 
 // Media is an uploaded file.
 type Media struct {

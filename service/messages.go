@@ -12,10 +12,12 @@ import (
 )
 
 var (
-	opListMessages = declare("GET", "/conversations/{id}/messages", "messages:read")
-	opSendMessage  = declare("POST", "/conversations/{id}/messages", "messages:send")
-	opGetMessage   = declare("GET", "/messages/{id}", "messages:read")
+	opListMessages = Operation{"GET", "/conversations/{id}/messages", "messages:read"}
+	opSendMessage  = Operation{"POST", "/conversations/{id}/messages", "messages:send"}
+	opGetMessage   = Operation{"GET", "/messages/{id}", "messages:read"}
 )
+
+var messageOperations = []Operation{opListMessages, opSendMessage, opGetMessage}
 
 // The sides of a message.
 const (

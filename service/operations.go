@@ -20,15 +20,21 @@ func (o Operation) String() string { return o.Method + " " + o.Path }
 // Changes reports whether the operation may have an effect.
 func (o Operation) Changes() bool { return o.Method != "GET" }
 
-// table has every operation of the reference. Each is declared in the file of what it is about.
-var table []Operation
-
-// declare adds an operation to the table.
-func declare(method, path, scope string) Operation {
-	o := Operation{method, path, scope}
-	table = append(table, o)
-	return o
-}
+// table has every operation of the reference. Each file lists those of what it is about.
+var table = slices.Concat(
+	identityOperations,
+	conversationOperations,
+	messageOperations,
+	mediaOperations,
+	contactOperations,
+	labelOperations,
+	attendanceOperations,
+	teamOperations,
+	reportOperations,
+	webhookOperations,
+	kanbanOperations,
+	cardOperations,
+)
 
 // ScopeOf is the scope an operation of the reference needs; path may hold ids or {id}. It reports
 // false for an operation the reference does not have.

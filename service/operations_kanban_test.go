@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-var webhookOperations = []operation{
+var webhookCalls = []operation{
 	{
 		name: "GET /integrations/webhooks", status: 200, answer: listOf(jsonHook), want: []Webhook{wantHook},
 		call: func(ctx context.Context, c *Client) (any, error) { return c.ListWebhooks(ctx) },
@@ -47,7 +47,7 @@ var webhookOperations = []operation{
 
 const testCardKey = "0123456789abcdef"
 
-var kanbanOperations = []operation{
+var kanbanCalls = []operation{
 	{
 		name: "GET /kanban/boards", status: 200, query: "archived=1", answer: "[" + jsonBoard + "]", want: []Board{wantBoard},
 		call: func(ctx context.Context, c *Client) (any, error) { return c.ListBoards(ctx, true) },

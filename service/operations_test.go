@@ -32,7 +32,7 @@ type operation struct {
 }
 
 func TestOperations(t *testing.T) {
-	all := slices.Concat(conversationOperations, messageOperations, contactOperations, attendanceOperations, teamOperations, webhookOperations, kanbanOperations)
+	all := slices.Concat(conversationCalls, messageCalls, contactCalls, attendanceCalls, teamCalls, webhookCalls, kanbanCalls)
 	profile := DefaultProfile()
 	missing := map[string]bool{}
 	for _, o := range profile.Operations() {
@@ -125,7 +125,7 @@ func page[T any](items ...T) Page[T] { return Page[T]{Items: items} }
 // none is the result of calls that only succeed.
 func none(err error) (any, error) { return nil, err }
 
-var conversationOperations = []operation{
+var conversationCalls = []operation{
 	{
 		name: "GET /me", status: 200, answer: fill(`{"id":"$other","name":"Quando","tenant_id":"$tenant","tenant_name":"ACME","scopes":["messages:send"],"api_version":"1.1.0"}`),
 		call: func(ctx context.Context, c *Client) (any, error) { return c.Me(ctx) },
@@ -183,7 +183,7 @@ var conversationOperations = []operation{
 	},
 }
 
-var messageOperations = []operation{
+var messageCalls = []operation{
 	{
 		name: "GET /conversations/{id}/messages", id: idConv, query: "limit=20&before=abc", status: 200, answer: `{"data":[` + jsonMessage + `],"next_cursor":"n1"}`,
 		want: Page[Message]{Items: []Message{wantMessage}, NextCursor: "n1"},
@@ -221,7 +221,7 @@ var messageOperations = []operation{
 	},
 }
 
-var contactOperations = []operation{
+var contactCalls = []operation{
 	{
 		name: "GET /contacts", status: 200, answer: listOf(jsonContact), want: page(wantContact), query: fill("q=maria&label=$label&channel=$channel&limit=10&offset=5"),
 		call: func(ctx context.Context, c *Client) (any, error) {
@@ -250,7 +250,7 @@ var contactOperations = []operation{
 	},
 }
 
-var attendanceOperations = []operation{
+var attendanceCalls = []operation{
 	{
 		name: "GET /attendances", status: 200, answer: `{"data":[` + jsonAttendance + `],"next_cursor":"n2"}`, want: Page[Attendance]{Items: []Attendance{wantAtt}, NextCursor: "n2"},
 		query: fill("status=open&assignee=none&sector=$sector&conversation=$conv&protocol=000001&from=2026-11-13T20:00:00Z&to=2026-11-13T20:50:00Z&limit=100&cursor=n1"),
@@ -282,7 +282,7 @@ var attendanceOperations = []operation{
 	},
 }
 
-var teamOperations = []operation{
+var teamCalls = []operation{
 	{
 		name: "GET /team", status: 200, answer: listOf(jsonPerson), want: []Person{wantPerson},
 		call: func(ctx context.Context, c *Client) (any, error) { return c.ListTeam(ctx) },

@@ -7,8 +7,10 @@ import (
 )
 
 var (
-	opReport = declare("GET", "/reports/attendance", "reports:read")
+	opReport = Operation{"GET", "/reports/attendance", "reports:read"}
 )
+
+var reportOperations = []Operation{opReport}
 
 // Totals are the figures of a period, of one person, of one sector, or of one day.
 type Totals struct {

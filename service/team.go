@@ -7,10 +7,12 @@ import (
 )
 
 var (
-	opListTeam     = declare("GET", "/team", "team:read")
-	opListSectors  = declare("GET", "/sectors", "team:read")
-	opCompanyRules = declare("GET", "/company/attendance", "team:read")
+	opListTeam     = Operation{"GET", "/team", "team:read"}
+	opListSectors  = Operation{"GET", "/sectors", "team:read"}
+	opCompanyRules = Operation{"GET", "/company/attendance", "team:read"}
 )
+
+var teamOperations = []Operation{opListTeam, opListSectors, opCompanyRules}
 
 // Person is a member of the team.
 type Person struct {

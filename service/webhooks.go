@@ -8,15 +8,17 @@ import (
 )
 
 var (
-	opListWebhooks    = declare("GET", "/integrations/webhooks", "webhooks:manage")
-	opRegisterWebhook = declare("POST", "/integrations/webhooks", "webhooks:manage")
-	opListEvents      = declare("GET", "/integrations/webhooks/events", "webhooks:manage")
-	opUpdateWebhook   = declare("PATCH", "/integrations/webhooks/{id}", "webhooks:manage")
-	opDeleteWebhook   = declare("DELETE", "/integrations/webhooks/{id}", "webhooks:manage")
-	opRotateSecret    = declare("POST", "/integrations/webhooks/{id}/rotate-secret", "webhooks:manage")
-	opTestWebhook     = declare("POST", "/integrations/webhooks/{id}/test", "webhooks:manage")
-	opListDeliveries  = declare("GET", "/integrations/webhooks/{id}/deliveries", "webhooks:manage")
+	opListWebhooks    = Operation{"GET", "/integrations/webhooks", "webhooks:manage"}
+	opRegisterWebhook = Operation{"POST", "/integrations/webhooks", "webhooks:manage"}
+	opListEvents      = Operation{"GET", "/integrations/webhooks/events", "webhooks:manage"}
+	opUpdateWebhook   = Operation{"PATCH", "/integrations/webhooks/{id}", "webhooks:manage"}
+	opDeleteWebhook   = Operation{"DELETE", "/integrations/webhooks/{id}", "webhooks:manage"}
+	opRotateSecret    = Operation{"POST", "/integrations/webhooks/{id}/rotate-secret", "webhooks:manage"}
+	opTestWebhook     = Operation{"POST", "/integrations/webhooks/{id}/test", "webhooks:manage"}
+	opListDeliveries  = Operation{"GET", "/integrations/webhooks/{id}/deliveries", "webhooks:manage"}
 )
+
+var webhookOperations = []Operation{opListWebhooks, opRegisterWebhook, opListEvents, opUpdateWebhook, opDeleteWebhook, opRotateSecret, opTestWebhook, opListDeliveries}
 
 // Webhook is an address that receives events.
 type Webhook struct {
