@@ -104,7 +104,8 @@ func pauseUnderWay(t *testing.T, where string) {
 		t.Errorf("it is under way since %s", u.Since)
 	}
 	u.Since = time.Time{}
-	if want := (journal.UnderWay{Run: 1, Key: u.Key, Workspace: "default", Rule: "hello", Lane: lane, Step: "1", Verb: "send_message"}); u != want || !strings.HasPrefix(u.Key, "default/hello/") {
+	run := fmt.Sprint(u.Run) // a database may skip a number
+	if want := (journal.UnderWay{Run: u.Run, Key: u.Key, Workspace: "default", Rule: "hello", Lane: lane, Step: "1", Verb: "send_message"}); u != want || u.Run == 0 || !strings.HasPrefix(u.Key, "default/hello/") {
 		t.Errorf("%+v is under way, not %+v", u, want)
 	}
 	s.stays(t)
@@ -115,7 +116,7 @@ func pauseUnderWay(t *testing.T, where string) {
 
 	s.waits(t, 2)
 	out = command("pause", "--rule", "hello")
-	if !strings.Contains(out, "\nCalls that were under way, and may still have their effect: 1\n  the rule hello, step 2: send_message in "+lane+", run 1, since ") {
+	if !strings.Contains(out, "\nCalls that were under way, and may still have their effect: 1\n  the rule hello, step 2: send_message in "+lane+", run "+run+", since ") {
 		t.Error(out)
 	}
 	s.stays(t)
@@ -123,7 +124,7 @@ func pauseUnderWay(t *testing.T, where string) {
 
 	s.waits(t, 3)
 	_, page := o.asks("POST", o.console+"/pause", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, "back=%2Fruns")
-	for _, part := range []string{"These had begun before", "3: send a message", `<a href="/runs/1">1</a>`, url.QueryEscape(lane), `href="/runs"`} {
+	for _, part := range []string{"These had begun before", "3: send a message", fmt.Sprintf(`<a href="/runs/%s">%[1]s</a>`, run), url.QueryEscape(lane), `href="/runs"`} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the console does not say %q\n%s", part, page)
 		}
