@@ -23,7 +23,7 @@ BENCH := cmd/bench
 
 # What make test runs with the race detector, in short; make race runs everything.
 RACE_SHORT ?= ./actions/... ./cmd/... ./engine
-AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns
+AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
 	go test -parallel 8 -timeout 40m ./...

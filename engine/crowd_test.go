@@ -220,6 +220,7 @@ func (c *crowd) check() {
 // Killed again and again while customers write: in the end each has exactly one answer, one label
 // and one card.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
 	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })
 }

@@ -20,6 +20,7 @@ var disturbances = flag.Int("disturbances", 4, "how often TestDatabaseCrashes cr
 // TestDatabaseCrashes lets the database crash and come back, again and again, while two engines
 // serve customers.
 func TestDatabaseCrashes(t *testing.T) {
+	t.Parallel()
 	server := must(postgrestest.Start(true))
 	t.Cleanup(func() { _ = server.Stop() })
 	address := server.Database(t)
@@ -45,6 +46,7 @@ func TestDatabaseCrashes(t *testing.T) {
 // TestConnectionsCut breaks the connections of two engines to their database while customers write:
 // at any moment, and so that an answer is lost whose transaction was committed.
 func TestConnectionsCut(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	address := server.Database(t)
 	proxy, through := server.Through(t, address)
@@ -74,6 +76,7 @@ func TestConnectionsCut(t *testing.T) {
 
 // TestTicksOnce ticks one schedule on three engines: each tick has one event and one run.
 func TestTicksOnce(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
 	c.Schedules = true
@@ -106,6 +109,7 @@ func TestTicksOnce(t *testing.T) {
 // TestPauseOfAll answers one call of one engine with 429: none of the three calls the service again
 // before the pause is over.
 func TestPauseOfAll(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
 	var proxies []*callProxy

@@ -97,6 +97,7 @@ rules:
 // What was changed for an event is known behind it, by the run that changed it and by those after
 // it, whether the process dies in between or not.
 func TestOwnEffectIsKnown(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes long")
 	}

@@ -172,6 +172,7 @@ func (g *gateway) since(n int) ([]string, int) {
 // service but the calls that he was told of. What was stopped goes on when it is resumed; in the
 // end every customer has each answer once, and no call was tried twice.
 func TestPauseStopsCalls(t *testing.T) {
+	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { stopAndGo(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
 	t.Run("in a database", func(t *testing.T) { stopAndGo(t, postgrestest.Shared(t).Database(t), 2) })
 }

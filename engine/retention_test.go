@@ -44,6 +44,7 @@ rules:
 // the day on which as much is forgotten as comes, neither the journal's file nor any of its tables
 // grows.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes long")
 	}

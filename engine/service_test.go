@@ -133,6 +133,7 @@ rules:
 
 // A scope that the key lacks holds what needs it, until it is given; the rest of the desk goes on.
 func TestMissingScope(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ transfer: { sector: Sales, reason: because } }] }

@@ -87,6 +87,7 @@ const margin = 30 * time.Second
 // write: the other takes over all that it had, serves everybody, and whatever the first one does
 // when it goes on is refused.
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
 	random := rand.New(rand.NewPCG(2, uint64(*stops)))
