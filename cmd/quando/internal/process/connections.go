@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxConnections bounds the connections of an address, and is the default if the limit of
-	// descriptors is unknown. At most maxStrangers of them may have delivered nothing with a valid
+	// descriptors is unknown. At most maxUnverified of them may have delivered nothing with a valid
 	// signature: each can take some 40 KiB, with encryption and an endless header.
 	maxConnections = 4096
 	maxUnverified  = 1024
