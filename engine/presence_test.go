@@ -29,7 +29,7 @@ func TestSignOfLife(t *testing.T) {
 		"the clock was wrong":              {seen: at(24 * time.Hour), want: []absence{{time.Time{}, noon}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, missed := presence{tt.seen, tt.absences}.sign(noon, tt.starts, 5*time.Minute)
+			got, missed := presence{tt.seen, tt.absences}.heartbeat(noon, tt.starts, 5*time.Minute)
 			if len(got.Absences) == 0 {
 				got.Absences = nil
 			}

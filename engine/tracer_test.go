@@ -14,13 +14,13 @@ import (
 )
 
 // told keeps what a tracer was told, a line for each part.
-type told struct {
+type recordedStage struct {
 	mu    sync.Mutex
 	parts []string
 	from  int
 }
 
-func (l *told) Trace(p engine.Part) {
+func (l *recordedStage) Trace(p engine.Part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := fmt.Sprintf("%s %s", p.Kind, p.Event.Type)
@@ -36,7 +36,7 @@ func (l *told) Trace(p engine.Part) {
 }
 
 // expect compares what was told since the last time of events of a type.
-func (l *told) expect(t *testing.T, want ...string) {
+func (l *recordedStage) expect(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *told) expect(t *testing.T, want ...string) {
 
 // Every part is told once, when it is recorded, however often the run was interrupted meanwhile.
 func TestTracer(t *testing.T) {
-	l := &told{}
+	l := &recordedStage{}
 	d := newDesk(t, `
 rules:
   - id: it
@@ -82,7 +82,7 @@ rules:
 
 // A run that is cancelled while it waits is told with the step that it was at.
 func TestTracerOfACancelledRun(t *testing.T) {
-	l := &told{}
+	l := &recordedStage{}
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ log: x }, { wait: 1h }] }

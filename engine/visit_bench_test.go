@@ -49,7 +49,7 @@ const (
 )
 
 // written is what the service delivers when a customer writes.
-const written = `{
+const encodeWith = `{
 	"message":{"id":"0192f3a4-0000-7000-a000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":null,"text":"Good morning, is my order on its way?","media_id":null,
 		"reply_to_external_id":null,"external_id":"wamid.1","direction":"inbound","sender":{"kind":"customer","id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana"},"created_at":"2026-11-13T20:50:00.000Z"},
 	"conversation":{"id":"0192f3a4-0000-7000-9000-000000000001","kind":"direct","archived":false,"pinned":false,"muted":false,"name":"Ana","label_ids":[],"channel_id":"1176a058-713b-4033-a84d-0e6b373793ce",
@@ -104,7 +104,7 @@ func (f answering) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // newConveyor returns an engine whose service answers from memory, and what it works on.
 func newConveyor(t testing.TB, text string) (*conveyor, *engine.Engine) {
 	c := &conveyor{Journal: memory.New()}
-	if err := json.Unmarshal([]byte(written), &c.data); err != nil {
+	if err := json.Unmarshal([]byte(encodeWith), &c.data); err != nil {
 		t.Fatal(err)
 	}
 	body := []byte(sentAnswer)
