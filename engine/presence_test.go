@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSignOfLife shows what an engine takes for a time in which none was there.
+// TestSignOfLife shows which times an engine counts as an absence.
 func TestSignOfLife(t *testing.T) {
 	noon := time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return noon.Add(d) }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestShares lets a workspace have as many lanes under way as keep one worker for each processor
-// busy, and more when they wait for its service.
+// TestShares shows that a workspace may have as many lanes in progress as keep one worker per
+// processor busy, and more when they wait for its service.
 func TestShares(t *testing.T) {
 	s := &shares{byWorkspace: map[string]*share{"flooding": {}, "quiet": {}}}
 	each := runtime.GOMAXPROCS(0)

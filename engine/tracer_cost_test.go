@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Where nobody traces, nothing is kept for it, and no time is asked.
+// TestNoTracerCostsNothing shows that the engine keeps nothing for a tracer, and does not read the
+// clock for it, if there is none.
 func TestNoTracerCostsNothing(t *testing.T) {
 	asked := 0
 	e := &Engine{}
