@@ -33,8 +33,8 @@ func (j *liftBeforeSave) Save(ctx context.Context, l *journal.Lane, c *journal.C
 	return j.fileJournal.Save(ctx, l, c)
 }
 
-// TestResumedWhileItIsHeld shows that a rule continues that is resumed at the moment at which its
-// run is held.
+// TestResumedWhileItIsHeld shows that a rule continues if it is resumed just as its run is being
+// held.
 func TestResumedWhileItIsHeld(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -66,8 +66,8 @@ func (j *liftBeforeClaim) Claim(ctx context.Context, now time.Time, n int, excep
 	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
-// TestResumedBeforeItIsKnown shows that a run continues whose rule another process resumes, even if
-// the engine visits its lane before it has read that.
+// TestResumedBeforeItIsKnown shows that a run continues after another process has resumed its rule,
+// even if the engine visits its lane before it has read that.
 func TestResumedBeforeItIsKnown(t *testing.T) {
 	var kept *liftBeforeClaim
 	d := newDesk(t, `

@@ -20,7 +20,7 @@ type laneState struct {
 	fresh     *freshEvent // the lane's event that is not recorded yet; nil if all are
 
 	// The maps are made on first use: most visits need few of them.
-	events  map[int64]*journal.Event // events of other lanes, and older ones, that were read
+	events  map[int64]*journal.Event // events that are not among lane.Events and had to be read
 	records map[*journal.Step]*record
 }
 

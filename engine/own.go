@@ -24,13 +24,13 @@ func (*openCallError) Error() string {
 	return "a call that may have caused the event has no answer yet"
 }
 
-// recognise finds out whether the engine itself caused an event. Messages and moved cards have ids
-// that show it. Any other event is recognised by its object, by when it was recorded and created,
-// and by whether it shows what the call set: a change that was known before the call, or that a
-// person made a moment later, is not the call's. Of several calls the newest counts, because its
-// event also shows what the earlier ones have set. One call accounts for one event of each type,
-// and for an update of a conversation that repeats that event. With again, the event was recognised
-// before and may match a used call.
+// recognise finds out whether the engine itself caused an event. A message is recognised by its id,
+// a moved card by its stage. Any other event is recognised by its object, by when it was recorded
+// and created, and by whether it shows what the call set: a change that was known before the call,
+// or that a person made a moment later, is not the call's. Of several calls the newest counts,
+// because its event also shows what the earlier ones have set. One call accounts for one event of
+// each type, and for an update of a conversation that repeats that event. With again, the event was
+// recognised before and may match a used call.
 func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
 	if e.Rule != "" || !mayBeOwn(e.Type) {
 		return nil, nil // ticks, commands and customers

@@ -30,7 +30,7 @@ type walk struct {
 	indexes      []int                    // of the for_each loops that the walk is in
 	ended        time.Time                // when the last step ended
 	last         question                 // the question of a wait_for that comes next
-	callError    error                    // the error of the step's last call
+	callError    error                    // the error of the step's last call; nil if it is not known
 	callDeadline time.Time                // when the next call must be over, by this machine's clock
 }
 

@@ -24,9 +24,9 @@ type Workspace struct {
 	// Ahead returns how far the service's clock is ahead of the engine's; nil means not at all.
 	Ahead func() time.Duration
 
-	// Recovery is how long waits are held at most whose deadline passed while no engine was running,
-	// if an event could end them or their run: the event may have come in time and not be known yet.
-	// Recovered ends this. 0 means that they are not held.
+	// Recovery bounds how long a wait is held if its deadline passed while no engine was running and
+	// an event could end it or its run: the event may have come in time and not be known yet.
+	// Recovered ends this. 0 means that waits are not held.
 	Recovery time.Duration
 	// Away is called when no engine was running until a moment ago, or perhaps none: at the start, and
 	// after the machine was suspended. It must not block. It may be nil.

@@ -26,8 +26,8 @@ const (
 )
 
 // Bodies bounds the memory of bodies before their signature is verified, because any sender can
-// send such bodies. Receivers share one Bodies. If there is no room left, the body is evicted whose
-// sender has kept us waiting for the longest: a body from the service arrives within milliseconds.
+// send such bodies. Receivers share one Bodies. If there is no room left, Bodies evicts the body
+// that we have waited for the longest: a body from the service arrives within milliseconds.
 type Bodies struct {
 	mu       sync.Mutex
 	used     int        // bytes, including those of evicted bodies
