@@ -252,7 +252,7 @@ func (v *visit) newStart(p *prospect, f *facts, own *journal.Caused) *journal.St
 }
 
 // certainToBegin reports whether nothing can keep a run from beginning: its rule has no limit, and
-// no unfinished run. With a key of the rule's own, that run may be in another lane.
+// no unfinished run. With a by, an unfinished run of the same key may be in another lane.
 func (v *visit) certainToBegin(p *prospect) bool {
 	return p.rule.Limit == nil && p.rule.By == nil && !v.unfinished(p)
 }

@@ -127,7 +127,7 @@ func Catalog() *rules.Catalog {
 	return c
 }
 
-// Arguments and events that several verbs share.
+// Priorities, events and arguments that several verbs share.
 var (
 	priorities = []string{"low", "medium", "high", "urgent"}
 	opens      = []string{"attendance.opened", "kanban.card.created"} // events of opening a conversation

@@ -77,7 +77,7 @@ func newOutside(options Options) (*outside, error) {
 		h := &outsideHost{HTTPHost: entry}
 		h.literal, _ = netip.ParseAddr(u.Hostname())
 		if strings.EqualFold(u.Hostname(), "localhost") {
-			h.Private = true // the address itself is on the list
+			h.Private = true // the name itself means this machine
 		}
 		h.transport = &http.Transport{
 			// No proxy: its address would be checked in place of the system's.
@@ -104,7 +104,7 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
 	case u.User != nil:
 		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
-	case hasDotDot(u.EscapedPath()):
+	case hasDotSegment(u.EscapedPath()):
 		return nil, nil, errors.New("url has a part of its path that is only dots, which leads elsewhere")
 	}
 	if o.substitute != nil {
@@ -128,8 +128,8 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 	return u, h, nil
 }
 
-// hasDotDot reports whether an escaped path has a segment that leads out of the one before it.
-func hasDotDot(path string) bool {
+// hasDotSegment reports whether an escaped path has a segment . or .., which would change the path.
+func hasDotSegment(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if dots, err := url.PathUnescape(segment); err == nil && (dots == "." || dots == "..") {
 			return true

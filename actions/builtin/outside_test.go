@@ -49,7 +49,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestNameThatLeadsInside resolves a real name.
+// TestNameThatLeadsInside resolves localhost with the real resolver, and shows that it is refused.
 func TestNameThatLeadsInside(t *testing.T) {
 	o, err := newOutside(Options{HTTP: []HTTPHost{{Host: "localhost"}}})
 	if err != nil {
