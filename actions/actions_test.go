@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// An error may say several things at once, and says them through every wrapping.
+// TestMarksAreKeptThroughWrapping shows that an error may have several marks at once, and keeps
+// them when it is wrapped.
 func TestMarksAreKeptThroughWrapping(t *testing.T) {
 	cause := errors.New("service unavailable")
 	err := fmt.Errorf("step 2: %w", actions.Later(time.Minute, fmt.Errorf("send: %w", actions.Uncertain(cause))))
@@ -49,8 +50,8 @@ func TestPhoneLaneIsTheSameForEveryForm(t *testing.T) {
 	}
 }
 
-// The lane is that of the widest thing that is known, so that everything about one conversation
-// happens in order.
+// TestLaneOfASubject shows that the lane is that of the widest object known, so that everything
+// about one conversation happens in order.
 func TestLaneOfASubject(t *testing.T) {
 	about := actions.Subject{Conversation: "c", Card: "k", Attendance: "a", Contact: "p", Message: "m"}
 	for _, step := range []struct {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// An error without any mark is a passing trouble: nothing happened, and the same may succeed later.
+// An error without a mark is temporary: the call had no effect, and may succeed later.
 
-// Permanent marks an error that no repeat mends.
+// Permanent marks an error that no retry can mend.
 func Permanent(err error) error { return &failure{err: err, permanent: true} }
 
-// RetryAfter marks an error after which the whole workspace must wait, without it counting as an
+// RetryAfter marks an error after which the whole workspace must wait. It does not count as an
 // attempt.
 func RetryAfter(d time.Duration, err error) error { return &failure{err: err, workspace: d} }
 
@@ -25,14 +25,14 @@ func Uncertain(err error) error { return &failure{err: err, uncertain: true} }
 // planned: it is planned anew at once, with the next generation.
 func Stale(err error) error { return &failure{err: err, stale: true} }
 
-// Held marks an error that stops the workspace until its key works again.
+// Held marks an error that puts the workspace on hold until its key works again.
 func Held(err error) error { return &failure{err: err, held: true} }
 
-// Denied marks an error that stops what asked, and nothing else, until the key may do it: a scope
-// is missing.
+// Denied marks an error that holds the run that asked, and nothing else, until the key has the
+// missing scope.
 func Denied(err error) error { return &failure{err: err, denied: true} }
 
-// A failure is an error with what follows from it.
+// A failure is an error with its marks.
 type failure struct {
 	err                                       error
 	permanent, uncertain, stale, held, denied bool
@@ -42,7 +42,7 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// IsPermanent reports whether no repeat mends the error.
+// IsPermanent reports whether no retry can mend the error.
 func IsPermanent(err error) bool { return marked(err, func(f *failure) bool { return f.permanent }) }
 
 // IsUncertain reports whether the call may have had its effect.
@@ -55,25 +55,25 @@ func IsStale(err error) bool { return marked(err, func(f *failure) bool { return
 // IsHeld reports whether the workspace must stop until its key works again.
 func IsHeld(err error) bool { return marked(err, func(f *failure) bool { return f.held }) }
 
-// IsDenied reports whether the key may not do what was asked, as long as nobody gives it the scope.
+// IsDenied reports whether the key lacks the scope for what was asked.
 func IsDenied(err error) bool { return marked(err, func(f *failure) bool { return f.denied }) }
 
-// IsMarked reports whether it has been said what follows from the error.
+// IsMarked reports whether the error has any mark.
 func IsMarked(err error) bool { return marked(err, func(*failure) bool { return true }) }
 
-// Wait returns how long the workspace must wait before any other call; 0 is not at all.
+// Wait returns how long the workspace must wait before any other call; 0 means not at all.
 func Wait(err error) (d time.Duration) {
 	marked(err, func(f *failure) bool { d = max(d, f.workspace); return false })
 	return d
 }
 
-// StepWait returns how long the step must wait at least before it is tried again; 0 is as usual.
+// StepWait returns how long the step must wait at least before its next attempt; 0 means as usual.
 func StepWait(err error) (d time.Duration) {
 	marked(err, func(f *failure) bool { d = max(d, f.step); return false })
 	return d
 }
 
-// Sum sums up in a word what came of a call: nobody who reads it learns what the service said.
+// Sum returns the outcome of a call in one word, without any of the service's text.
 func Sum(err error) string {
 	switch {
 	case err == nil:
@@ -92,7 +92,7 @@ func Sum(err error) string {
 	return "retry"
 }
 
-// marked looks for a mark among all of an error's: one that is uncertain may also say how long to
+// marked looks for a mark among all errors in the tree: an uncertain one may also say how long to
 // wait.
 func marked(err error, has func(*failure) bool) bool {
 	for err != nil {

@@ -12,13 +12,13 @@ type NoCalls struct{ wanted, over atomic.Bool }
 
 type noCallsKey struct{}
 
-// ForbidCalls returns a context in which MayCall refuses until calls are allowed.
+// ForbidCalls returns a context in which MayCall refuses calls until Allow.
 func ForbidCalls(ctx context.Context) (context.Context, *NoCalls) {
 	n := &NoCalls{}
 	return context.WithValue(ctx, noCallsKey{}, n), n
 }
 
-// Allow lets calls be made.
+// Allow allows calls again.
 func (n *NoCalls) Allow() { n.over.Store(true) }
 
 // Wanted reports whether a call was refused.
@@ -26,8 +26,8 @@ func (n *NoCalls) Wanted() bool { return n.wanted.Load() }
 
 var errNoCalls = errors.New("the service is not to be called yet")
 
-// MayCall returns an error while the service is not to be called. A client asks it before each
-// call.
+// MayCall returns an error while calls to the service are forbidden. A client calls it before each
+// request.
 func MayCall(ctx context.Context) error {
 	if n, ok := ctx.Value(noCallsKey{}).(*NoCalls); ok && !n.over.Load() {
 		n.wanted.Store(true)

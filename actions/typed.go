@@ -10,9 +10,8 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// Typed reads a recorded value back as the type that expressions expect of it: JSON knows no times
-// and no durations. An object has exactly the fields of its type; those that were not recorded are
-// nil.
+// Typed decodes a recorded value into the type that expressions expect: JSON has no times and no
+// durations. An object has exactly the fields of its type; those that were not recorded are nil.
 func Typed(t *rules.Type, recorded json.RawMessage) (any, error) {
 	if len(recorded) == 0 {
 		return nil, nil

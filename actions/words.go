@@ -12,8 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/redact"
 )
 
-// ArgumentWords shows an argument to people: lists and mappings without their brackets, nothing as
-// nothing.
+// ArgumentWords formats an argument for people: lists and mappings without brackets, nil as an
+// empty text.
 func ArgumentWords(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -43,19 +43,19 @@ func ArgumentWords(v any) string {
 // An Effect is what a verb did, or would do.
 type Effect struct {
 	Verb string
-	Who  string         // the customer, the card or the other system; empty is somebody
-	Args map[string]any // as the step was asked
+	Who  string         // the customer, the card or the other system; empty if it is not known
+	Args map[string]any // of the step
 }
 
 // Would says what a verb would do, "transfer Marina to Support", and what it quotes, such as the
 // text of a message.
 func (e Effect) Would(l phrases.Language) (words, quoted string) { return e.say(l, ".would") }
 
-// Did says what a verb did, or would have: "transferred Marina to Support".
+// Did says what a verb did, or would have done: "transferred Marina to Support".
 func (e Effect) Did(l phrases.Language) (words, quoted string) { return e.say(l, ".did") }
 
-// Brief says what a verb did to somebody who is named already: "transferred to Support". It is
-// empty where what the verb quotes says it all.
+// Brief is Did without the name, for a reader who has it already: "transferred to Support". It is
+// empty if the quoted text says it all.
 func (e Effect) Brief(l phrases.Language) (words, quoted string) {
 	words, quoted = e.say(l, ".brief")
 	if quoted != "" && !phrases.Knows("verb."+phrases.Code(e.Verb)+".brief") {

@@ -12,9 +12,9 @@ func TestArgumentWords(t *testing.T) {
 		"":            nil,
 		"hello":       "hello",
 		"vip, new":    []any{"vip", "new"},
-		"a 1, b x, y": map[string]any{"b": []any{"x", "y"}, "a": 1}, // by their names
+		"a 1, b x, y": map[string]any{"b": []any{"x", "y"}, "a": 1}, // sorted by name
 		"true":        true,
-		"+Inf":        math.Inf(1), // JSON has no word for it
+		"+Inf":        math.Inf(1), // JSON cannot represent it
 	} {
 		if got := ArgumentWords(v); got != want {
 			t.Errorf("%v: %q, not %q", v, got, want)

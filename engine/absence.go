@@ -13,53 +13,54 @@ import (
 )
 
 const (
-	signEvery = 10 * time.Second // how often the engines of a workspace say that they are there
-	signLost  = 30 * time.Second // after so long without a sign none was
+	heartbeatEvery   = 10 * time.Second // how often an engine of a workspace records that it runs
+	heartbeatTimeout = 30 * time.Second // after so long without a heartbeat no engine was running
 
-	// recheckEvery is how soon a wait that is held is looked at again, at first. The longer it takes,
-	// the less often: many may be held.
+	// recheckEvery is the first delay before a held wait is checked again. The delay grows with the
+	// time since the absence, because many waits may be held.
 	recheckEvery = 3 * time.Second
 )
 
-// An absence is a time in which no engine of a workspace may have been there: what the service told
-// went nowhere.
+// An absence is a time in which perhaps no engine of a workspace was running: the service's webhook
+// deliveries were lost.
 type absence struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 }
 
-// covers reports whether something that was due at a time was due in the absence.
+// covers reports whether a due time lies within the absence.
 func (a absence) covers(due time.Time) bool { return due.After(a.From) && !due.After(a.To) }
 
-// presence is what the engines of a workspace have written down of themselves, in a cursor that
-// they share: an engine that starts while others are at work must neither hold what they are about
-// to do, nor do what they hold.
+// presence is what the engines of a workspace record about themselves, in a cursor that they share.
+// An engine that starts while others run must neither hold what they are about to do, nor do what
+// they hold.
 type presence struct {
-	Seen     time.Time `json:"seen"`               // when one last said that it is there
-	Absences []absence `json:"absences,omitempty"` // after which not everything was looked for that was not told
+	Seen     time.Time `json:"seen"`               // the last heartbeat of any engine
+	Absences []absence `json:"absences,omitempty"` // after which the search for missed events has not ended
 }
 
-// sign returns what is to be written down by an engine that is there now, and whether it may have
-// missed something. One that starts cannot know whether another was there since the last sign.
-// Where certainly none was, nobody has looked for what was missed before either.
-func (p presence) sign(now time.Time, starts bool, recovery time.Duration) (next presence, missed bool) {
-	nobody := now.Sub(p.Seen).Abs() > signLost
+// heartbeat returns the presence that a running engine records at now, and whether events may have
+// been missed. An engine that starts cannot know whether another one ran since the last heartbeat.
+// If certainly none ran, no search for the events missed earlier ended either, so the new absence
+// includes the old ones.
+func (p presence) heartbeat(now time.Time, starts bool, recovery time.Duration) (next presence, missed bool) {
+	lost := now.Sub(p.Seen).Abs() > heartbeatTimeout
 	next = presence{Seen: now, Absences: slices.Clone(p.Absences)}
 	a := absence{From: p.Seen, To: now}
 	if p.Seen.After(now) {
 		a.From = now
-		if nobody {
-			a.From = time.Time{} // by a clock that was wrong
+		if lost {
+			a.From = time.Time{} // the last heartbeat came from a clock that was wrong
 		}
 	}
-	if nobody {
+	if lost {
 		for _, before := range p.Absences {
 			a.From = earlier(a.From, before.From)
 		}
 		next.Absences = nil
 	}
 	next.Absences = slices.DeleteFunc(next.Absences, func(a absence) bool { return now.After(a.To.Add(recovery)) })
-	if missed = starts || nobody; missed {
+	if missed = starts || lost; missed {
 		next.Absences = append(next.Absences, a)
 	}
 	return next, missed
@@ -67,14 +68,14 @@ func (p presence) sign(now time.Time, starts bool, recovery time.Duration) (next
 
 // absences are those of a workspace as they were last read.
 type absences struct {
-	mu     sync.Mutex // around what is read and written of the cursor
-	signed time.Time  // when this engine last looked; the zero time is never
-	list   atomic.Pointer[[]absence]
+	mu        sync.Mutex // guards the cursor's read and compare-and-swap
+	heartbeat time.Time  // the last heartbeat of this engine; zero if there was none
+	list      atomic.Pointer[[]absence]
 }
 
-// recheckAt returns when a wait whose time is over is looked at again that is held: no engine was
-// there when it ended, and an event could end it, or the run, that came in time and is not known.
-// The zero time is that it is not held.
+// recheckAt returns when to check a held wait again, or the zero time if the wait is not held. A
+// wait is held if its deadline passed while no engine was running, and if an event could end the
+// wait or its run: such an event may have come in time and not be known yet.
 func (k *walk) recheckAt(s *rules.Step, rec *record) (at time.Time) {
 	w, now := k.workspace, k.now()
 	list := w.absences.list.Load()
@@ -98,13 +99,13 @@ func latest(a, b time.Time) time.Time {
 
 func presenceCursor(workspace string) string { return "present/" + workspace }
 
-// SignIn says that the engine is there, if it has not done so for a while, and finds out when none
-// was. Run does it before it claims anything. Who ticks the engine in place of Run calls it only
-// where an engine that was away is to be noticed.
+// SignIn records that the engine runs, unless it did so a moment ago, and finds out when no engine
+// was running. Run calls it before each claim. A caller that uses Tick in place of Run calls SignIn
+// only if absences are to be noticed.
 func (e *Engine) SignIn(ctx context.Context, now time.Time) error {
-	now = now.UTC().Round(0) // a machine that slept is noticed by the clock on the wall only
+	now = now.UTC().Round(0) // the wall clock alone shows that the machine was suspended
 	for _, w := range e.workspaces {
-		if since := now.Sub(w.absences.signed); w.Recovery == 0 || since >= 0 && since < signEvery {
+		if since := now.Sub(w.absences.heartbeat); w.Recovery == 0 || since >= 0 && since < heartbeatEvery {
 			continue
 		}
 		if err := e.signIn(ctx, w, now); err != nil {
@@ -116,19 +117,19 @@ func (e *Engine) SignIn(ctx context.Context, now time.Time) error {
 
 func (e *Engine) signIn(ctx context.Context, w *workspace, now time.Time) error {
 	missed := false
-	err := e.changePresence(ctx, w, func(p presence) (next presence) {
-		starts := w.absences.signed.IsZero()
-		if others := now.Sub(p.Seen); !starts && others >= 0 && others < signEvery/2 {
+	err := e.updatePresence(ctx, w, func(p presence) (next presence) {
+		starts := w.absences.heartbeat.IsZero()
+		if others := now.Sub(p.Seen); !starts && others >= 0 && others < heartbeatEvery/2 {
 			missed = false
-			return p // another engine was there a moment ago, which is as good
+			return p // another engine's heartbeat of a moment ago is enough
 		}
-		next, missed = p.sign(now, starts, w.Recovery)
+		next, missed = p.heartbeat(now, starts, w.Recovery)
 		return next
 	})
 	if err != nil {
 		return err
 	}
-	w.absences.signed = now
+	w.absences.heartbeat = now
 	if missed {
 		e.log.Debug("waits whose time ended while no engine was there are held until what was not told is known", "workspace", w.Name, "at_most", w.Recovery)
 		if w.Away != nil {
@@ -138,14 +139,14 @@ func (e *Engine) signIn(ctx context.Context, w *workspace, now time.Time) error 
 	return nil
 }
 
-// Recovered says that everything has been looked for that was not told of what happened in a
-// workspace until a time. Waits go on that were held for that.
+// Recovered says that the search for missed events of a workspace has ended for everything that
+// happened up to until. It releases the waits that were held for this.
 func (e *Engine) Recovered(ctx context.Context, workspace string, until time.Time) error {
 	w := e.workspaces[workspace]
 	if w == nil || w.Recovery == 0 {
 		return nil
 	}
-	err := e.changePresence(ctx, w, func(p presence) presence {
+	err := e.updatePresence(ctx, w, func(p presence) presence {
 		p.Absences = slices.DeleteFunc(slices.Clone(p.Absences), func(a absence) bool { return !a.To.After(until) })
 		return p
 	})
@@ -155,8 +156,9 @@ func (e *Engine) Recovered(ctx context.Context, workspace string, until time.Tim
 	return nil
 }
 
-// changePresence changes what is written down of a workspace's engines, and takes over what is.
-func (e *Engine) changePresence(ctx context.Context, w *workspace, change func(presence) presence) error {
+// updatePresence changes the recorded presence of a workspace and keeps the result in memory. It
+// retries until the compare-and-swap succeeds.
+func (e *Engine) updatePresence(ctx context.Context, w *workspace, change func(presence) presence) error {
 	w.absences.mu.Lock()
 	defer w.absences.mu.Unlock()
 	for {
@@ -165,7 +167,7 @@ func (e *Engine) changePresence(ctx context.Context, w *workspace, change func(p
 			return err
 		}
 		var p presence
-		_ = json.Unmarshal([]byte(old), &p) // what cannot be read is as good as nothing
+		_ = json.Unmarshal([]byte(old), &p) // unreadable counts as empty
 		p = change(p)
 		text, err := json.Marshal(p)
 		if err != nil {
@@ -184,10 +186,10 @@ func (e *Engine) changePresence(ctx context.Context, w *workspace, change func(p
 	}
 }
 
-// Attends waits until Run has found out when no engine was there, or ctx ends.
+// Attends blocks until Run knows when no engine was running, or until ctx ends.
 func (e *Engine) Attends(ctx context.Context) {
 	select {
-	case <-e.attends:
+	case <-e.presenceKnown:
 	case <-ctx.Done():
 	}
 }

@@ -29,7 +29,7 @@ rules:
     do: [{ wait: 5m }, { add_labels: [vip] }]
 `
 
-// away ends the engine. What the service delivers meanwhile goes nowhere, and is delivered again.
+// away stops the engine. Webhook deliveries fail meanwhile, and the service repeats them later.
 func (d *desk) away() {
 	d.t.Helper()
 	if err := d.journal.Close(); err != nil {
@@ -40,7 +40,7 @@ func (d *desk) away() {
 	d.sink = func(context.Context, ...rules.Event) ([]bool, error) { return nil, errors.New("nobody is there") }
 }
 
-// back starts another one.
+// back starts another engine.
 func (d *desk) back() {
 	d.t.Helper()
 	d.open()
@@ -54,8 +54,9 @@ func (d *desk) signIn() {
 	}
 }
 
-// A wait whose time ended while no engine was there does not go on before what came in time has
-// been delivered again; one that no event can end does.
+// TestWaitThatEndedWhileNoEngineWasThere shows that a wait whose deadline passed while no engine
+// was running does not end before the events that came in time have been delivered again, unless no
+// event can end it.
 func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 	const question, heard, label, escalated = send + "1 sales, 2 support", send + "heard ", patches, transfers + "late"
 	begin := func(t *testing.T) *desk {
@@ -107,7 +108,7 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.pass(20 * time.Second)
-		d.expect() // that look began before the engine was there
+		d.expect() // that search began before the engine was running
 		if err := d.engine.Recovered(t.Context(), "default", d.clock.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 		d.pass(2 * time.Minute)
 		d.expectInAnyOrder(heard+"nothing", escalated)
 	})
-	// It ends after the start, so that nothing was missed.
+	// The wait ends after the start, so nothing was missed.
 	t.Run("not over yet", func(t *testing.T) {
 		d := begin(t)
 		at(d, 4*time.Minute)
@@ -178,14 +179,15 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 		d.pass(time.Minute + time.Second)
 		d.expectInAnyOrder(heard+"nothing", escalated, label)
 	})
-	// What started the rule was found late, and what would have ended its run is found later.
+	// The event that started the rule was found late, and the event that would have ended its run is
+	// found later.
 	t.Run("begun late", func(t *testing.T) {
 		d := begin(t)
 		at(d, 2*time.Minute)
 		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: bia, Name: "Bia Reis", Text: "good evening"}))
 		at(d, 3*time.Minute)
 		must(d.TeamMessage(sandbox.TeamMessage{Conversation: bia, Person: "Bruno", Text: "I am here"}))
-		at(d, 14*time.Minute) // the service tries again after half a minute with one, and after another with the other
+		at(d, 14*time.Minute) // the service repeats one delivery after half a minute, and the other half a minute later
 		d.back()
 		for range 40 {
 			d.pass(15 * time.Second)
@@ -195,8 +197,8 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 	})
 }
 
-// However much has come that was missed, all of it is heard before waits go on that were over by
-// then.
+// TestMuchThatWasMissed shows that all missed events, however many, reach the waits that had ended
+// by then.
 func TestMuchThatWasMissed(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -236,8 +238,8 @@ rules:
 	d.wantStates("sla", journal.Cancelled)
 }
 
-// A machine that slept has missed something too, and so has an engine that could not use its
-// journal.
+// TestWaitThatEndedWhileTheMachineSlept shows that a suspended machine counts as an absence, and so
+// does an engine that could not use its journal.
 func TestWaitThatEndedWhileTheMachineSlept(t *testing.T) {
 	d := newDesk(t, overdue, func(o *deskOptions) { o.recovery = 3 * time.Minute })
 	d.signIn()

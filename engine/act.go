@@ -17,9 +17,9 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// act carries out a step of an action: plan, record the intent, make the call, record the receipt,
-// plan again, until there is a result. Every call but an intent's first comes right after the
-// action has settled what became of the one before.
+// act carries out a step of an action: it plans a call, records the intent, makes the call, records
+// the receipt, and plans again, until there is a result. Before an intent's call is repeated, the
+// action settles what became of the attempt before.
 func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	action := k.workspace.Actions.Action(s.Verb)
 	if action == nil {
@@ -30,24 +30,24 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	}
 	args, err := k.render(s)
 	if err == nil {
-		err = k.find(ctx, s)
+		err = k.findSubject(ctx, s)
 	}
 	if err != nil {
-		return k.trouble(ctx, s, taken, rec, err)
+		return k.handleError(ctx, s, taken, rec, err)
 	}
 	ctx = k.facts.asking(ctx)
 	if rec.Args == nil {
-		rec.Args, _ = encode(presentable(s.Schema, args)) // for people; the call records its own request
+		rec.Args, _ = encode(withoutSecrets(s.Schema, args)) // shown to people; the call records its own request
 	}
 	if rec.Intent != nil && rec.Answered {
-		k.failed = errors.New(taken.Error) // without a mark: the last try is known to have had no effect
+		k.callError = errors.New(taken.Error) // unmarked: the last attempt is known to have had no effect
 	}
 	step := &actions.Step{Workspace: k.run.Workspace, Key: taken.Key, Args: args}
 	for {
 		step.Now, step.Subject, step.Until = k.now(), k.run.About, time.Time{}
-		step.Receipts, step.Generation, step.Failed = rec.Receipts, rec.Generation, k.failed
+		step.Receipts, step.Generation, step.Failed = rec.Receipts, rec.Generation, k.callError
 		if rec.Intent == nil {
-			flow, done, err := k.intend(ctx, action, step, s, taken, rec)
+			flow, done, err := k.planCall(ctx, action, step, s, taken, rec)
 			if done || err != nil {
 				return flow, err
 			}
@@ -66,8 +66,8 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	}
 }
 
-// find makes sure that what the verb works on is known.
-func (k *walk) find(ctx context.Context, s *rules.Step) error {
+// findSubject makes sure that the object the verb works on is known.
+func (k *walk) findSubject(ctx context.Context, s *rules.Step) error {
 	if s.Schema.Unless != "" && s.Args[s.Schema.Unless] != nil {
 		return nil
 	}
@@ -92,11 +92,11 @@ func (k *walk) find(ctx context.Context, s *rules.Step) error {
 	return err
 }
 
-// intend plans the next call and records that it is about to be made.
-func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
+// planCall plans the next call and records its intent.
+func (k *walk) planCall(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	next, err := action.Plan(ctx, step)
 	if err != nil {
-		flow, err := k.trouble(ctx, s, taken, rec, err)
+		flow, err := k.handleError(ctx, s, taken, rec, err)
 		return flow, true, err
 	}
 	if r := next.Result; r != nil {
@@ -104,19 +104,19 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		return flow, true, err
 	}
 	if k.run.Stage != rules.Live {
-		rec.Intent = next.Intent // what it would have sent
-		flow, err := k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), nil)
+		rec.Intent = next.Intent // what a live run would have sent
+		flow, err := k.end(ctx, s, taken, rec, journal.StepWould, emptyResult(s.Schema.Result), nil)
 		return flow, true, err
 	}
 	if lane := k.laneOf(s, next.Intent); lane != k.lane.Name {
-		flow, err := k.travel(lane, taken)
+		flow, err := k.moveToLane(lane, taken)
 		return flow, true, err
 	}
 	if k.stopped() || !k.acquireWorker(ctx) {
 		return parked, true, nil
 	}
 	if next.Intent.Elsewhere && k.run.ID == 0 {
-		// What is expected of the call names its run.
+		// The marks of the call name its run, so the run needs its number first.
 		if err := k.save(ctx, false); err != nil || k.refused[k.run] {
 			return parked, true, err
 		}
@@ -124,15 +124,15 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	before := *rec
 	rec.Intent, rec.Doubt = next.Intent, false
 	rec.Intent.After = k.engine.journal.Newest()
-	k.try(rec)
+	k.startAttempt(rec)
 	taken.State, taken.Error, rec.Why = journal.StepOpen, "", nil
 	taken.Attempts++
 	k.touch(k.run, taken)
-	return k.announce(ctx, taken, rec, before, k.slots(rec.Intent)...)
+	return k.recordIntent(ctx, taken, rec, before, k.messageSlots(rec.Intent)...)
 }
 
-// laneOf is where a call takes place: in the lane of what it touches, which need not be that of the
-// run's events.
+// laneOf returns the lane in which a call is made: that of the object it touches, which need not be
+// the lane of the run's events.
 func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	if i.Lane != "" {
 		return i.Lane
@@ -143,13 +143,14 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	return k.run.Home
 }
 
-// announce records that a call is about to be made, and where nobody knows yet in which lane its
-// events come, that they may come before its answer. Every try is announced: the mark of the one
-// before it may be over. Where the call may not begin, the step's record is what it was before.
-func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
+// recordIntent commits the intent of a call before the call is made. If the lane of the call's
+// events is not known yet, it adds marks, because the events may come before the answer. Every
+// attempt is recorded: the marks of the attempt before may have expired. If the call may not begin,
+// the step's record is restored from before.
+func (k *walk) recordIntent(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
 	marked := len(k.change.Caused)
 	if rec.Intent.Elsewhere {
-		k.mark(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
+		k.addMarks(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
 	}
 	k.change.Call = k.run
 	err := k.save(ctx, false, take...)
@@ -162,9 +163,9 @@ func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, b
 	}
 	switch {
 	case full:
-		return parked, true, k.tooMany(ctx, bound)
+		return parked, true, k.holdForSafety(ctx, bound)
 	case stopped:
-		return parked, true, k.standStill(ctx, held.Hold)
+		return parked, true, k.stopForHold(ctx, held.Hold)
 	}
 	if err != nil {
 		return over, true, err
@@ -175,12 +176,12 @@ func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, b
 	return onward, false, nil
 }
 
-// standStill leaves a run where it is whose call the journal did not let begin: somebody has
-// stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded as
-// any other, and decided on when that is known; a run of a stopped rule that has not begun does
-// not.
-func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
-	k.engine.learn(on)
+// stopForHold leaves a run where it is after the journal refused its call: a hold was placed that
+// this engine had not read. If the visit's event is not recorded yet, it is recorded like any other
+// and decided once the hold is known. A run that has not begun does not begin if its rule is on
+// hold.
+func (k *walk) stopForHold(ctx context.Context, on journal.Hold) error {
+	k.engine.addHold(on)
 	switch {
 	case k.fresh != nil:
 		return errRecordFirst
@@ -189,13 +190,13 @@ func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 	case k.run.ID == 0:
 		return k.save(ctx, false)
 	default:
-		k.hold(k.run)
+		k.holdRun(k.run)
 	}
 	return nil
 }
 
-// slots are what an automatic message takes of the safety bounds.
-func (k *walk) slots(i *actions.Intent) []journal.Slot {
+// messageSlots returns the slots that an automatic message takes from the safety bounds.
+func (k *walk) messageSlots(i *actions.Intent) []journal.Slot {
 	if !slices.Contains(i.Emits, vocabulary.MessageSent) {
 		return nil
 	}
@@ -209,10 +210,10 @@ func (k *walk) slots(i *actions.Intent) []journal.Slot {
 	return take
 }
 
-// tooMany keeps a message back that would be more than is safe. The rule whose messages fill the
-// bound is stopped: in this conversation, or where the workspace has sent too much, everywhere. A
-// rule that has sent none of them waits until there is room.
-func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
+// holdForSafety keeps back a message that exceeds a safety bound. It places a hold on the rule
+// whose messages fill the bound: in this conversation, or everywhere if it is the workspace's
+// bound. A rule that has sent none of these messages waits until a slot is free.
+func (k *walk) holdForSafety(ctx context.Context, bound *journal.BoundError) error {
 	h := journal.Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: journal.HoldSafety, Since: k.now()}
 	code := phrases.SafetyMessages
 	if bound.Slot.Key != journal.AllMessages {
@@ -226,19 +227,19 @@ func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
 		k.touch(k.run)
 		return nil
 	}
-	err := k.engine.stop(ctx, h)
-	k.hold(k.run)
+	err := k.engine.placeHold(ctx, h)
+	k.holdRun(k.run)
 	return err
 }
 
-// settle finds out what became of a call that has no receipt. When it returns without an end, the
-// call is to be made again, or, where the intent is gone, something else comes next.
+// settle finds out what became of a call that has no receipt. If it returns without done, the
+// caller makes the call again or, if the intent is gone, plans what comes next.
 func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	if k.run.Lane != k.lane.Name {
 		return parked, true, nil
 	}
 	if settled := rec.Tried.Add(k.workspace.Timeout); !rec.Answered && !rec.Confirmed && k.now().Before(settled) {
-		k.run.WakeAt = settled // it may be under way
+		k.run.WakeAt = settled // it may still be in flight
 		k.touch(k.run, taken)
 		return parked, true, nil
 	}
@@ -248,11 +249,11 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	verdict := actions.Settlement{Verdict: actions.Repeat}
 	if !rec.Confirmed {
 		var err error
-		began := k.moment()
+		began := k.traceTime()
 		verdict, err = action.Settle(ctx, step, *rec.Intent)
 		k.traceCall(PartSettle, taken, rec.Intent.Call, began, err)
 		if err != nil {
-			flow, err := k.trouble(ctx, s, taken, rec, err)
+			flow, err := k.handleError(ctx, s, taken, rec, err)
 			return flow, true, err
 		}
 	}
@@ -262,34 +263,34 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	switch verdict.Verdict {
 	case actions.Repeat:
 		if rec.Last {
-			flow, err := k.fail(ctx, s, taken, rec, phrases.New(phrases.GivenUp, taken.Attempts, why(taken, rec)))
+			flow, err := k.fail(ctx, s, taken, rec, phrases.New(phrases.GivenUp, taken.Attempts, errorPhrase(taken, rec)))
 			return flow, true, err
 		}
-		k.unmark(k.run, taken, rec)
-		k.try(rec)
+		k.removeMarks(k.run, taken, rec)
+		k.startAttempt(rec)
 		taken.Attempts++
 		k.touch(k.run, taken)
-		return k.announce(ctx, taken, rec, before)
+		return k.recordIntent(ctx, taken, rec, before)
 	case actions.Happened:
-		k.receive(rec, taken, verdict.Receipt)
+		k.recordReceipt(rec, taken, verdict.Receipt)
 	case actions.Replan:
-		k.unmark(k.run, taken, rec)
+		k.removeMarks(k.run, taken, rec)
 		rec.Generation++
 		rec.Intent = nil
 		k.touch(k.run, taken)
 	case actions.Overtook:
-		k.unmark(k.run, taken, rec)
+		k.removeMarks(k.run, taken, rec)
 		rec.Intent = nil
 		flow, err := k.end(ctx, s, taken, rec, journal.StepSuperseded, nil, verdict.Why)
 		return flow, true, err
 	default:
-		return k.ask(taken, rec, verdict.Why), true, nil
+		return k.leaveToPerson(taken, rec, verdict.Why), true, nil
 	}
 	return onward, false, nil
 }
 
-// ask leaves a call to a person: nothing tells what became of it.
-func (k *walk) ask(taken *journal.Step, rec *record, reason *phrases.Phrase) flow {
+// leaveToPerson parks a run for a person to decide: nothing shows what became of its call.
+func (k *walk) leaveToPerson(taken *journal.Step, rec *record, reason *phrases.Phrase) flow {
 	k.endCall(k.run, taken, rec)
 	taken.State, taken.Error, rec.Why = journal.StepUncertain, reason.String(), reason.Coded()
 	k.run.State, k.run.WakeAt = journal.Uncertain, time.Time{}
@@ -298,34 +299,35 @@ func (k *walk) ask(taken *journal.Step, rec *record, reason *phrases.Phrase) flo
 	return parked
 }
 
-// try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout
-// is over, and so it must not leave later: recording it may take long, and a process may be stopped
-// in between for so long that its lane is another's.
-func (k *walk) try(rec *record) {
+// startAttempt records when a call is attempted, and sets its deadline. An engine that finds the
+// call without a receipt settles it once the timeout is over, so the call must not leave later than
+// that. Recording the intent may take long, and the process may be suspended in between until
+// another engine has its lane.
+func (k *walk) startAttempt(rec *record) {
 	rec.Tried, rec.Answered, rec.Lost = k.now(), false, false
-	k.latest = time.Now().Add(k.workspace.Timeout)
+	k.callDeadline = time.Now().Add(k.workspace.Timeout)
 }
 
 // call makes the call of the recorded intent.
 func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
-	began, moment := time.Now(), k.moment() // for the statistics alone
-	step.Until = k.latest
+	began, moment := time.Now(), k.traceTime() // for statistics only
+	step.Until = k.callDeadline
 	receipt, err := action.Do(ctx, step, *rec.Intent)
 	took := time.Since(began)
 	k.waited += took
 	k.calls++
 	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, took, err)
 	k.traceCall(PartCall, taken, rec.Intent.Call, moment, err)
-	k.failed = err
+	k.callError = err
 	switch {
 	case err == nil:
-		k.receive(rec, taken, receipt)
+		k.recordReceipt(rec, taken, receipt)
 		return onward, false, nil
 	case actions.IsStale(err):
-		k.unmark(k.run, taken, rec)
+		k.removeMarks(k.run, taken, rec)
 		rec.Generation++
 		rec.Intent = nil
-		rec.erred(taken, err)
+		rec.setError(taken, err)
 		k.touch(k.run, taken)
 		return onward, false, nil
 	}
@@ -333,23 +335,24 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	rec.Lost = !rec.Answered
 	rec.Doubt = rec.Doubt || rec.Lost
 	if !rec.Doubt {
-		k.unmark(k.run, taken, rec) // it had no effect, and is announced again where it is repeated
+		k.removeMarks(k.run, taken, rec) // it had no effect; a repeat adds the marks again
 	}
-	flow, err := k.trouble(ctx, s, taken, rec, err)
+	flow, err := k.handleError(ctx, s, taken, rec, err)
 	return flow, true, err
 }
 
-// receive records a receipt, and what the engine will hear of its own doing.
-func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
-	k.unmark(k.run, taken, rec)
+// recordReceipt records a receipt, and the events that the call caused, so that they are recognised
+// when they come.
+func (k *walk) recordReceipt(rec *record, taken *journal.Step, r actions.Receipt) {
+	k.removeMarks(k.run, taken, rec)
 	k.change.Caused = slices.Grow(k.change.Caused, len(r.Caused))
-	from, to := k.servedFrom(rec.Intent.At), k.servedTo(k.now().Add(afterCall))
+	from, to := k.earliestServiceTime(rec.Intent.At), k.latestServiceTime(k.now().Add(afterCall))
 	for _, c := range r.Caused {
 		object := c.Object
 		if object == "" {
 			object = k.lane.Name
 		}
-		k.expect(journal.Caused{
+		k.addCaused(journal.Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
 			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, After: rec.Intent.After, From: from, To: to,
 		})
@@ -359,12 +362,12 @@ func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
 	taken.Error, rec.Why = "", nil
 	k.touch(k.run, taken)
-	k.changed(k.run).Effects++
+	k.runChange(k.run).Effects++
 }
 
-// trouble decides what follows from an error: the workspace waits, the step is taken again later,
+// handleError decides what follows from an error: the workspace pauses, the step is retried later,
 // or it has failed.
-func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
+func (k *walk) handleError(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if ctx.Err() != nil {
 		return over, ctx.Err()
 	}
@@ -373,17 +376,17 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, 
 			return k.fail(ctx, s, taken, rec, err) // an expression that fails will fail again
 		}
 	}
-	if _, expression := errors.AsType[*rules.ExpressionError](err); expression && unanswered(err) == nil {
+	if _, expression := errors.AsType[*rules.ExpressionError](err); expression && deskFailure(err) == nil {
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	rec.erred(taken, err)
+	rec.setError(taken, err)
 	k.touch(k.run, taken)
-	halted, holdErr := k.pause(ctx, err)
+	halted, holdErr := k.pauseWorkspace(ctx, err)
 	switch {
 	case holdErr != nil:
 		return over, holdErr
 	case halted && actions.IsHeld(err):
-		k.hold(k.run)
+		k.holdRun(k.run)
 		return parked, nil
 	case halted:
 		taken.Attempts = max(0, taken.Attempts-1) // a pause is no attempt
@@ -391,16 +394,16 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, 
 		return parked, nil
 	case actions.IsDenied(err):
 		taken.Attempts = max(0, taken.Attempts-1)
-		k.deny(err)
+		k.holdForScope(err)
 		return parked, nil
 	case actions.IsPermanent(err):
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	return k.later(ctx, s, taken, rec, err)
+	return k.retryLater(ctx, s, taken, rec, err)
 }
 
-// later lets a step be taken again after a pause that grows, until it is given up.
-func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
+// retryLater schedules a step's next attempt with a growing delay, until it gives up.
+func (k *walk) retryLater(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	now := k.now()
 	if rec.Failures == 0 {
 		rec.Since = now
@@ -414,14 +417,14 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, re
 	if bound == 0 {
 		bound = giveUpAfter
 	}
-	exhausted := s.Retry.Times > 0 && rec.Failures >= s.Retry.Times || now.Add(wait).After(rec.Since.Add(min(bound, longest)))
+	exhausted := s.Retry.Times > 0 && rec.Failures >= s.Retry.Times || now.Add(wait).After(rec.Since.Add(min(bound, maxRetry)))
 	switch {
 	case exhausted && rec.Intent == nil, exhausted && rec.Answered && !rec.Doubt:
 		return k.fail(ctx, s, taken, rec, phrases.New(phrases.GivenUp, max(taken.Attempts, rec.Failures), err))
 	case exhausted && rec.Last:
-		return k.ask(taken, rec, phrases.New(phrases.GivenUpUnsure, taken.Attempts, err)), nil
+		return k.leaveToPerson(taken, rec, phrases.New(phrases.GivenUpUnsure, taken.Attempts, err)), nil
 	case exhausted:
-		// What became of the last attempt is found out before it is called a failure.
+		// Settle the last attempt before calling it a failure.
 		rec.Last = true
 		wait = max(0, rec.Tried.Add(k.workspace.Timeout).Sub(now))
 	}
@@ -429,12 +432,12 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, re
 	return parked, nil
 }
 
-// longest is how long a step is repeated at most: a day short of how long the service remembers the
-// key of a call.
-const longest = 6 * 24 * time.Hour
+// maxRetry is how long a step is repeated at most: a day less than the time for which the service
+// remembers a call's idempotency key.
+const maxRetry = 6 * 24 * time.Hour
 
-// backoff is the pause before the next attempt: it doubles up to five minutes, and differs from
-// step to step, so that what failed together is not repeated together.
+// backoff returns the delay before the next attempt. It doubles up to five minutes, and has a
+// jitter by step, so that steps that failed together are not repeated together.
 func backoff(key string, failures int) time.Duration {
 	pause := min(time.Second<<min(failures-1, 20), 5*time.Minute)
 	h := fnv.New64a()
@@ -442,15 +445,15 @@ func backoff(key string, failures int) time.Duration {
 	return pause*3/4 + time.Duration(mix(h.Sum64())%uint64(pause/2))
 }
 
-// presentable returns a step's arguments without what must not be recorded.
-func presentable(schema *rules.Schema, args map[string]any) map[string]any {
+// withoutSecrets returns a step's arguments without values that must not be recorded.
+func withoutSecrets(schema *rules.Schema, args map[string]any) map[string]any {
 	out := args
 	for _, a := range schema.Args {
 		headers, ok := args[a.Name].(map[string]any)
 		if a.Kind != rules.KindHeaders || !ok {
 			continue
 		}
-		out = maps.Clone(out) // the call needs them as they are
+		out = maps.Clone(out) // the call needs the original
 		shown := maps.Clone(headers)
 		for name := range shown {
 			if actions.IsSecret(name) {
@@ -462,7 +465,7 @@ func presentable(schema *rules.Schema, args map[string]any) map[string]any {
 	return out
 }
 
-// isAction reports whether a step's verb is an action's.
+// isAction reports whether a step's verb belongs to an action.
 func isAction(s *rules.Step) bool {
 	switch s.Verb {
 	case "wait", "wait_for", "stop", "stop_if", "choose", "for_each", "set", "log":
@@ -471,9 +474,9 @@ func isAction(s *rules.Step) bool {
 	return true
 }
 
-// nothing is what later steps see of a result that a shadow run does not have: an object with all
-// its fields empty.
-func nothing(t *rules.Type) any {
+// emptyResult is what later steps see of a result that a shadow run does not have: an object with
+// all its fields empty.
+func emptyResult(t *rules.Type) any {
 	if t == nil || t.Fields() == nil {
 		return nil
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A request that was refused without effect is repeated without asking anybody.
+// TestRequestToASystemThatIsDown shows that a request that was refused without effect is repeated
+// without asking a person.
 func TestRequestToASystemThatIsDown(t *testing.T) {
 	up := false
 	calls := 0

@@ -4,8 +4,9 @@ package engine_test
 
 import "testing"
 
-// What a visit allocates is bounded, a little above what it is: what is allocated must be
-// collected, and that costs about as much again. The race detector allocates besides.
+// TestAllocationsOfAVisit bounds what a visit allocates, a little above the present amount: garbage
+// collection costs about as much again as the allocations. The race detector allocates in addition,
+// so there is no bound with it.
 func TestAllocationsOfAVisit(t *testing.T) {
 	for _, tc := range []struct {
 		name, rules string
@@ -14,7 +15,7 @@ func TestAllocationsOfAVisit(t *testing.T) {
 		{"an event that no rule wants", nothingWants, 25}, {"a condition that is not true", nothingFires, 36},
 		{"a run with one call", sendsOnce, 150}, {"a run with two calls", sendsTwice, 252},
 	} {
-		const visits = 200 // in one go, so that what a look at the journal costs does not count
+		const visits = 200 // in a single claim, so that the cost of a claim does not count
 		c, e := newConveyor(t, tc.rules)
 		c.work(t, e, 1)
 		if got := testing.AllocsPerRun(5, func() { c.work(t, e, visits) }) / visits; got > tc.most {

@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// What a run asked before it went to sleep, and after, stays with the step that asked.
+// TestAnswersAroundAWait shows that the answers to a run's questions, before and after a wait, are
+// recorded with the step that asked.
 func TestAnswersAroundAWait(t *testing.T) {
 	d := newDesk(t, office+`
 rules:
@@ -54,7 +55,8 @@ rules:
 	}
 }
 
-// A rule that gathers decides later than the others, and may be told something else.
+// TestAnswersOfAGatheringRule shows that a rule that gathers decides later than the others, and may
+// get other answers.
 func TestAnswersOfAGatheringRule(t *testing.T) {
 	d := newDesk(t, `
 rules:

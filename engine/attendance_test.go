@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A run closes the attendance that was open when it began, and leaves the customer's next one open.
+// TestCloseTheAttendanceOfTheRun shows that a run closes the attendance that was open when it
+// began, and leaves the customer's next one open.
 func TestCloseTheAttendanceOfTheRun(t *testing.T) {
 	closeAna := func(d *desk) {
 		d.t.Helper()
@@ -34,8 +35,7 @@ rules:
 			d.wantStates("it", journal.Done)
 		}
 	})
-	// The second run has its turn when the first one has closed the attendance, and another is
-	// open.
+	// The second run begins after the first one has closed the attendance, when another is open.
 	t.Run("behind another run", func(t *testing.T) {
 		d := newDesk(t, `
 rules:
@@ -63,7 +63,7 @@ rules:
 		d.pass(2 * time.Hour)
 		d.expect()
 	})
-	// Of two runs of one event the first closes it.
+	// The first of two runs of one event closes the attendance.
 	t.Run("behind a run of the same event", func(t *testing.T) {
 		d := newDesk(t, `
 rules:
@@ -76,7 +76,7 @@ rules:
 		d.pass(2 * time.Hour)
 		d.expect(strings.TrimSpace(closes))
 	})
-	// It could not take its first step for hours.
+	// The run could not take its first step for hours.
 	t.Run("after a pause", func(t *testing.T) {
 		d := newDesk(t, `
 rules:

@@ -12,7 +12,8 @@ func fivePerConversation(o *deskOptions) {
 	o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute}
 }
 
-// A customer who writes and writes stops the rule for nobody but himself.
+// TestBoundOfOneConversation shows that a customer who keeps writing puts the rule on hold in that
+// conversation only.
 func TestBoundOfOneConversation(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -29,14 +30,15 @@ rules:
 	d.expect(send + "I am a robot")
 	d.pass(time.Hour)
 	d.customer(ana, "are you there?")
-	d.expect() // until a person says so
+	d.expect() // until a person resumes it
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
 	d.rest()
 	d.customer(ana, "are you there?")
-	d.expect(send+"I am a robot", send+"I am a robot") // the one that was held, too
+	d.expect(send+"I am a robot", send+"I am a robot") // also for the message that was held
 }
 
-// What a person lets go on goes on, also right away: the run that was held does not stop it again.
+// TestResumedAtABound shows that a rule that a person resumes at its bound continues at once: the
+// run that was held does not put it on hold again.
 func TestResumedAtABound(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -60,8 +62,8 @@ rules:
 	}
 }
 
-// A rule that had sent nothing is not stopped by what another has sent: it waits until there is
-// room.
+// TestBoundFilledByAnother shows that a rule that has sent nothing is not put on hold by the
+// messages of another: it waits until a slot is free.
 func TestBoundFilledByAnother(t *testing.T) {
 	for name, bound := range map[string]func(*deskOptions){
 		"conversation": fivePerConversation,

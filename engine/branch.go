@@ -12,11 +12,12 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// nests reports whether a step has steps of its own, which are walked also when its own part is
+// hasSubsteps reports whether a step contains steps, which are walked even if the step itself is
 // done.
-func nests(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_each" }
+func hasSubsteps(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_each" }
 
-// branch takes the steps of a choose or a for_each. The way is recorded before it is gone.
+// branch takes the steps of a choose or a for_each. It records the branch or the list before it
+// takes the first of them.
 func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if !taken.State.Finished() {
 		var reason *phrases.Phrase
@@ -24,10 +25,10 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, r
 		if s.Verb == "choose" {
 			reason, err = k.choose(s, rec)
 		} else {
-			reason, err = k.list(s, rec)
+			reason, err = k.evaluateList(s, rec)
 		}
 		if err != nil {
-			return k.trouble(ctx, s, taken, rec, err)
+			return k.handleError(ctx, s, taken, rec, err)
 		}
 		if flow, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, reason); flow != onward || err != nil {
 			return flow, err
@@ -37,12 +38,12 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, r
 		if rec.Branch == nil || *rec.Branch < 0 || *rec.Branch >= len(s.Branches) {
 			return onward, nil
 		}
-		return k.take(ctx, s.Branches[*rec.Branch].Do)
+		return k.takeSteps(ctx, s.Branches[*rec.Branch].Do)
 	}
 	outer := k.indexes
 	defer func() { k.indexes = outer }()
 	from := k.passed[taken.Path]
-	if err := k.rememberItems(taken.Path, from); err != nil {
+	if err := k.restoreItems(taken.Path, from); err != nil {
 		return over, err
 	}
 	for i, raw := range items(rec.Items, from) {
@@ -51,16 +52,16 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, r
 			return over, err
 		}
 		k.indexes = append(slices.Clone(outer), i)
-		k.name(s.As, item)
-		if flow, err := k.take(ctx, s.Do); flow != onward || err != nil {
+		k.setName(s.As, item)
+		if flow, err := k.takeSteps(ctx, s.Do); flow != onward || err != nil {
 			return flow, err
 		}
 	}
 	return onward, nil
 }
 
-// items goes through the items of a recorded list, as they are recorded, from a place on. Those
-// before it are passed without being read: a for_each may wait at each of thousands of items.
+// items yields the items of a recorded list, as they are recorded, starting at index from. It skips
+// the items before that without decoding them: a for_each may wait at each of thousands of items.
 func items(list json.RawMessage, from int) iter.Seq2[int, json.RawMessage] {
 	return func(yield func(int, json.RawMessage) bool) {
 		depth, quoted, begin, i := 0, false, 0, 0
@@ -91,7 +92,7 @@ func items(list json.RawMessage, from int) iter.Seq2[int, json.RawMessage] {
 	}
 }
 
-// choose finds the branch to take, and says why it is that.
+// choose finds the branch to take, and returns the reason.
 func (k *walk) choose(s *rules.Step, rec *record) (*phrases.Phrase, error) {
 	chosen := -1
 	rec.Branch = &chosen
@@ -112,8 +113,8 @@ func (k *walk) choose(s *rules.Step, rec *record) (*phrases.Phrase, error) {
 	return phrases.New(phrases.NoBranch), nil
 }
 
-// list works out what a for_each goes through, and says how much that is.
-func (k *walk) list(s *rules.Step, rec *record) (*phrases.Phrase, error) {
+// evaluateList evaluates the list of a for_each, and returns a phrase with its length.
+func (k *walk) evaluateList(s *rules.Step, rec *record) (*phrases.Phrase, error) {
 	value, err := k.eval.Value(s.In)
 	if err != nil {
 		return nil, err

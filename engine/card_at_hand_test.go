@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A card that is looked for and not found is no card: the steps that would work on it are skipped,
-// and leave the event's own card alone.
+// TestNoCardFound shows that if a search finds no card, the steps that would work on it are skipped
+// and do not touch the event's own card.
 func TestNoCardFound(t *testing.T) {
 	for name, look := range map[string]string{
 		"none fits":          `find_card: { board: Sales, q: nobody }`,

@@ -21,8 +21,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// every is a step of each verb that acts, on Ana's conversation with a card in the stage Proposal.
-var every = map[string]string{
+// stepOfVerb has a step for each verb of an action, for Ana's conversation with a card in the stage
+// Proposal.
+var stepOfVerb = map[string]string{
 	"send_message":        `send_message: "hello"`,
 	"send_message/phone":  `send_message: { text: "hello", to: { phone: "` + bia + `", channel: Main } }`,
 	"transfer":            `transfer: { sector: Supervisors, reason: because }`,
@@ -51,18 +52,18 @@ var every = map[string]string{
 	"wait_for":            `wait_for: { event: attendance.closed, timeout: 20m }`,
 }
 
-// errDead is what everything answers after the process has died.
+// errDead is the error of every operation after the process has died.
 var errDead = errors.New("the process is dead")
 
 // A reaper kills an engine at its n-th point: before or after a journal write or a call.
 type reaper struct {
 	mu     sync.Mutex
-	at     int // 0 is never
+	at     int // 0 means never
 	points []string
 	dead   bool
 }
 
-// pass reports whether the process is alive behind a point.
+// pass returns errDead if the process dies at a point, or is dead.
 func (r *reaper) pass(point string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +126,7 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 	return receipt, err
 }
 
-// mortal lets a desk's engine die.
+// mortal makes a desk's engine die at the reaper's point.
 func mortal(r *reaper) func(*deskOptions) {
 	return func(o *deskOptions) {
 		o.journal = func(j fileJournal) journal.Journal { return mortalJournal{j, r} }
@@ -133,7 +134,7 @@ func mortal(r *reaper) func(*deskOptions) {
 	}
 }
 
-// outside is another system, which knows a repeat by its key.
+// outside is another system, which recognises a repeated request by its key.
 type outside struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -160,7 +161,7 @@ func (o *outside) allow(options *deskOptions) {
 	options.http = []builtin.HTTPHost{{Host: strings.TrimPrefix(o.URL, "http://"), Private: true}}
 }
 
-// A crashed story is what came of a step when the engine died at a point.
+// A story is what a step led to when the engine died at a point.
 type story struct {
 	effects []string
 	state   journal.State
@@ -169,8 +170,8 @@ type story struct {
 	outside int
 }
 
-// tell lets a rule with one step run for Ana's message, on an engine that dies at the n-th point.
-func tell(t *testing.T, step string, n int) story {
+// runStep runs a rule with one step for Ana's message, on an engine that dies at the n-th point.
+func runStep(t *testing.T, step string, n int) story {
 	t.Helper()
 	r := &reaper{}
 	other := newOutside(t)
@@ -201,13 +202,13 @@ rules:
 		} else if err == nil {
 			break
 		}
-		d.revive(r) // whoever told of it was not answered, and tells again
+		d.revive(r) // the delivery got no answer, and is repeated
 	}
 	for range 60 {
 		if _, err := d.engine.Tick(t.Context(), d.clock.Now()); err != nil && !errors.Is(err, errDead) {
 			t.Fatal(err)
 		}
-		if r.died() { // perhaps while an event was decided as it arrived, which is no matter of the tick
+		if r.died() { // perhaps in the decision on an arriving event, outside of the tick
 			d.revive(r)
 		}
 		if err := d.Settle(t.Context()); err != nil {
@@ -229,7 +230,8 @@ rules:
 	return s
 }
 
-// awaitArrived lets no time pass while what has arrived is worked on, unless the engine dies of it.
+// awaitArrived waits for the visits of arriving events without advancing the clock, unless the
+// engine dies in one.
 func (d *desk) awaitArrived(r *reaper) {
 	if d.arrived == nil {
 		return
@@ -248,7 +250,7 @@ func (d *desk) awaitArrived(r *reaper) {
 	}
 }
 
-// labelled sets one label.
+// labelled returns a patch that sets one label.
 func labelled(d *desk, name string) service.ConversationPatch {
 	id := must(service.NewDirectory(d.client).ID(d.t.Context(), service.KindLabel, name))
 	return service.ConversationPatch{LabelIDs: service.Set([]string{id})}
@@ -263,19 +265,19 @@ func (d *desk) revive(r *reaper) {
 	d.restart()
 }
 
-// Whenever the process dies, each effect is there exactly once after it was started again, and the
-// run has come to its end.
+// TestDeathAtEveryPoint shows that wherever the process dies, each effect exists exactly once after
+// the restart, and the run ends.
 func TestDeathAtEveryPoint(t *testing.T) {
-	for _, verb := range slices.Sorted(maps.Keys(every)) {
+	for _, verb := range slices.Sorted(maps.Keys(stepOfVerb)) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			whole := tell(t, every[verb], 0)
+			whole := runStep(t, stepOfVerb[verb], 0)
 			if whole.state != journal.Done {
 				t.Fatalf("without any death the run is %q: %+v", whole.state, whole)
 			}
 			t.Logf("%d points: %v; effects %v", len(whole.points), whole.points, whole.effects)
 			for n := 1; n <= len(whole.points); n++ {
-				got := tell(t, every[verb], n)
+				got := runStep(t, stepOfVerb[verb], n)
 				if !slices.Equal(got.effects, whole.effects) || got.state != whole.state || !slices.Equal(got.steps, whole.steps) || got.outside != whole.outside {
 					t.Errorf("dead at point %d, %s:\n got %+v\nwant %+v", n, whole.points[n-1], got, whole)
 				}

@@ -24,8 +24,8 @@ import (
 
 var kills = flag.Int("kills", 10, "how often TestKill kills the engine")
 
-// A relay hands deliveries to the processes that live, in turns, and waits while none takes them: a
-// load balancer with much patience.
+// A relay passes deliveries to the running processes in turn, and waits while none accepts them,
+// like a very patient load balancer.
 type relay struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -49,7 +49,8 @@ func newRelay(t *testing.T) *relay {
 	return r
 }
 
-// pass hands a delivery to the next process, and returns what it answers; 0 is nothing.
+// pass sends a delivery to the next process, and returns the status of its answer; 0 if there is
+// none.
 func (r *relay) pass(req *http.Request, body string) int {
 	r.mu.Lock()
 	if len(r.to) == 0 {
@@ -77,8 +78,8 @@ func (r *relay) lead(to ...*child) {
 	r.to = slices.Clone(to)
 }
 
-// A crowd of customers writes to a desk that engines serve, each in a process of its own. In the
-// end each customer has exactly one answer, one label, one card that was moved once, and one
+// A crowd is many customers who write to a desk that engines serve, each in a process of its own.
+// In the end each customer has exactly one answer, one label, one card that was moved once, and one
 // transfer.
 type crowd struct {
 	*sandbox.Sandbox
@@ -90,11 +91,12 @@ type crowd struct {
 	writing sync.WaitGroup
 }
 
-// newCrowd opens a desk whose journal is at an address; to look into it there may be another.
+// newCrowd opens a desk whose journal is at address. The test reads the journal at look, which may
+// be another address of it.
 func newCrowd(t *testing.T, address, look string) *crowd {
 	t.Helper()
 	c := &crowd{t: t, relay: newRelay(t)}
-	// What the relay cannot hand on yet is not given up: another attempt of the service would come
+	// A delivery that the relay cannot pass on yet must not time out: the service would repeat it only
 	// after half a minute.
 	c.Sandbox = must(sandbox.New(sandbox.Options{AllowLoopback: true, KanbanEvents: true, Seed: 3, DeliveryTimeout: 2 * time.Minute}))
 	t.Cleanup(func() { _ = c.Close() })
@@ -116,14 +118,14 @@ rules:
       - transfer: { sector: Sales, reason: "{{ message.text }}" }
 `,
 	}
-	// Somebody who looks needs a journal that is there.
+	// The test's reader needs a journal that exists.
 	_ = must(process{Journal: look}.open(t.Context(), false)).Close()
 	c.look = must(process{Journal: look}.open(t.Context(), true))
 	t.Cleanup(func() { _ = c.look.Close() })
 	return c
 }
 
-// writes lets so many customers write, one soon after another; served waits for the last.
+// writes lets n customers write, one soon after another; served waits for the last.
 func (c *crowd) writes(n int) {
 	c.writing.Go(func() {
 		for range n {
@@ -134,7 +136,7 @@ func (c *crowd) writes(n int) {
 	})
 }
 
-// served waits until everything is done for everybody who has written.
+// served waits until every customer who has written is served.
 func (c *crowd) served() {
 	c.t.Helper()
 	c.writing.Wait()
@@ -143,9 +145,9 @@ func (c *crowd) served() {
 	})
 }
 
-// await waits for something. Its patience is counted in looks, not in time: a machine that crawls
-// or stands still looks less often too. And what an engine will come back to at a later time is
-// late, not lost: after calls that were not answered in time the pauses double.
+// await waits for a condition. It counts checks, not time, because a slow or suspended machine
+// checks less often, too. Work that an engine has scheduled for later is late, not lost: after
+// calls that timed out, the delays double.
 func (c *crowd) await(what string, so func() bool) {
 	c.t.Helper()
 	for looks := 0; !so(); time.Sleep(50 * time.Millisecond) {
@@ -158,7 +160,8 @@ func (c *crowd) await(what string, so func() bool) {
 	}
 }
 
-// left tells what is not decided and what is not done after so many messages.
+// left describes the events that are not decided and the runs that are not done after so many
+// messages.
 func (c *crowd) left() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d messages, the next lane is due at %s, stopped is %v\n", c.written, must(c.look.Due(c.t.Context(), nil)), must(c.look.Holds(c.t.Context())))
@@ -177,7 +180,7 @@ func (c *crowd) left() string {
 	return b.String()
 }
 
-// undecided returns the events that are recorded, and no more.
+// undecided returns the events that are recorded and not decided.
 func (c *crowd) undecided() (list []*journal.Event) {
 	for after := int64(0); ; {
 		page := must(c.look.ListEvents(c.t.Context(), journal.EventFilter{Forward: true, After: after, Limit: 1000}))
@@ -189,7 +192,7 @@ func (c *crowd) undecided() (list []*journal.Event) {
 	}
 }
 
-// effects lists what was done to the desk: each is something that must not happen twice.
+// effects lists what was done to the desk: none of it may happen twice.
 func (c *crowd) effects() (list []string) {
 	for _, e := range c.Effects()[1:] { // the first is the webhook
 		if strings.HasPrefix(e.Operation, "POST /kanban") {
@@ -201,8 +204,7 @@ func (c *crowd) effects() (list []string) {
 	return list
 }
 
-// check compares what was done with what should have been done. Of all that was told, nothing is
-// left undecided.
+// check compares the effects with the expected ones, and that no event is undecided.
 func (c *crowd) check() {
 	c.t.Helper()
 	if err := c.Settle(c.t.Context()); err != nil {
@@ -217,15 +219,15 @@ func (c *crowd) check() {
 	}
 }
 
-// Killed again and again while customers write: in the end each has exactly one answer, one label
-// and one card.
+// TestKill shows that each customer has exactly one answer, one label and one card in the end,
+// although engines are killed again and again.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
 	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })
 }
 
-// killed kills engines, of which so many are at work at once.
+// killed kills engines, of which so many run at once.
 func killed(t *testing.T, journal string, engines int) {
 	c := newCrowd(t, journal, journal)
 	random := rand.New(rand.NewPCG(1, uint64(*kills)))

@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// decideAll decides on the lane's events in their order, and takes the first steps of the runs that
-// come of each before the next.
+// decideAll decides the lane's events in order. It takes the first steps of the runs that an event
+// starts before it decides the next event.
 func (v *visit) decideAll(ctx context.Context, first *decision) error {
 	if v.lane.More {
 		if err := v.catchUp(ctx); err != nil {
@@ -31,24 +31,24 @@ func (v *visit) decideAll(ctx context.Context, first *decision) error {
 			d = v.decide(ctx, e)
 		}
 		if d.err == nil && !d.waits {
-			d.err = v.begin(ctx, d.starts, d.facts, d.sure)
+			d.err = v.beginRuns(ctx, d.starts, d.facts, d.sure)
 		}
 		if d.err != nil || d.waits {
-			return v.undecided(ctx, e, d.err)
+			return v.leaveUndecided(ctx, e, d.err)
 		}
 	}
 	if v.lane.More {
-		v.halt() // what is behind them comes before gathers and runs: it may end them
+		v.halt() // the events that are not loaded come before gathers and runs, because they may end them
 	}
 	return nil
 }
 
-// catchUp does what was due before the first event came. Where more comes to a lane than can be
-// done, it would not have its turn otherwise.
+// catchUp does what was due before the lane's first event came. Without it, a lane that gets events
+// faster than they are decided would never continue its runs.
 func (v *visit) catchUp(ctx context.Context) error {
 	for _, r := range v.lane.Runs {
 		if r.State == journal.Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
-			r.WakeAt = v.now() // that it goes on again counts from here, behind what has come meanwhile
+			r.WakeAt = v.now() // a run whose hold was lifted is due from now on, after the events that came meanwhile
 			v.touch(r)
 		}
 	}
@@ -59,9 +59,9 @@ func (v *visit) catchUp(ctx context.Context) error {
 	return v.walkDue(ctx, came)
 }
 
-// undecided leaves an event, and those behind it, for later. An error says why, unless the lane is
-// due again already.
-func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) error {
+// leaveUndecided leaves an event, and those behind it, for later. An error says why, unless the
+// lane is already due again.
+func (v *visit) leaveUndecided(ctx context.Context, e *journal.Event, err error) error {
 	if err != nil && v.fresh != nil {
 		return errRecordFirst
 	}
@@ -70,7 +70,7 @@ func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) erro
 		return nil
 	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
-		return v.postpone(ctx, e, missing)
+		return v.postponeEvent(ctx, e, missing)
 	}
 	v.postponed = true
 	if open, ok := errors.AsType[*openCallError](err); ok {
@@ -80,8 +80,8 @@ func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) erro
 	return err
 }
 
-// A decision is what was decided on an event: which runs are to begin, and whether nobody can be in
-// the way of one.
+// A decision is what was decided on an event: the runs to start, and whether each of them is
+// certain to begin.
 type decision struct {
 	starts []*journal.Start
 	facts  *facts
@@ -91,15 +91,15 @@ type decision struct {
 	err   error // why it could not be decided
 }
 
-// isOver reports whether nothing is left to do but to record the decision.
-func (d *decision) isOver() bool { return len(d.starts) == 0 && d.err == nil }
+// isFinal reports whether nothing is left to do but to record the decision.
+func (d *decision) isFinal() bool { return len(d.starts) == 0 && d.err == nil }
 
-// decide gives every rule that an event may call for its verdict. As long as an answer may be
-// missing nothing is changed: the event may have to be decided another time.
+// decide gives every rule that matches an event its verdict. It changes nothing while an answer may
+// still be missing, because then the event is decided another time.
 func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 	d := &decision{facts: v.factsOf(e), sure: true}
-	defer v.survive(&d.err)
-	if d.waits, d.err = v.settleFirst(ctx, e, d.facts); d.err == nil && !d.waits {
+	defer v.recoverPanic(&d.err)
+	if d.waits, d.err = v.waitForOpenCalls(ctx, e, d.facts); d.err == nil && !d.waits {
 		d.waits = v.stopped()
 	}
 	if d.err == nil && !d.waits {
@@ -110,13 +110,13 @@ func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 
 // giveVerdicts gives the verdicts, and plans the runs.
 func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision) error {
-	began, f := v.moment(), d.facts
+	began, f := v.traceTime(), d.facts
 	f.decideAt(journal.AnswerNow)
 	own, err := v.recognise(ctx, e, f, false)
 	if err != nil {
 		return err
 	}
-	heard, err := v.hear(ctx, e, f, own)
+	effects, err := v.effectsOnRuns(ctx, e, f, own)
 	if err != nil {
 		return err
 	}
@@ -125,31 +125,31 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 		return err
 	}
 	if v.fresh != nil && slices.ContainsFunc(prospects, func(p prospect) bool { return p.verdict.Outcome == journal.Gathered }) {
-		return errRecordFirst // what is gathered are recorded events
+		return errRecordFirst // only recorded events can be gathered
 	}
 	if own != nil {
 		v.change.Used = append(v.change.Used, own.ID)
 	}
-	e.Decided, e.Answers = true, f.asked
+	e.Decided, e.Answers = true, f.answers
 	v.change.Decided = append(v.change.Decided, e)
-	v.matched(e, began)
-	heard.take(v, e)
+	v.recordMatch(e, began)
+	effects.apply(v, e)
 	for i := range prospects {
 		p := &prospects[i]
 		switch {
 		case p.verdict.Outcome == journal.Gathered:
-			v.gather(p, e)
-		case p.verdict.Outcome == journal.Fired && !expands(p.rule, e):
-			d.sure = v.sure(p) && d.sure
-			d.starts = append(d.starts, v.start(p, f, own))
+			v.addToGather(p, e)
+		case p.verdict.Outcome == journal.Fired && !isListTick(p.rule, e):
+			d.sure = v.certainToBegin(p) && d.sure
+			d.starts = append(d.starts, v.newStart(p, f, own))
 		}
 	}
 	return nil
 }
 
-// begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is
-// asked before anything is planned.
-func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, sure bool) error {
+// beginRuns takes the first steps of runs. If another run or a limit may keep one from beginning,
+// it asks the journal before anything is planned.
+func (v *visit) beginRuns(ctx context.Context, starts []*journal.Start, f *facts, sure bool) error {
 	if !sure {
 		if err := v.save(ctx, false); err != nil {
 			return err
@@ -162,10 +162,10 @@ func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, su
 		}
 		own := f
 		if i < len(starts)-1 {
-			own = f.clone() // the next one knows nothing of what this one learns
+			own = f.clone() // what this run fetches is not visible to the next one
 		}
 		if v.calls != calls {
-			own.refetch() // but it knows what this one did
+			own.invalidateChanged() // but what the previous run did is
 		}
 		if err := v.walk(ctx, s.Run, own.forRun(s.Run)); err != nil {
 			return err
@@ -174,15 +174,15 @@ func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, su
 	return nil
 }
 
-// postpone leaves an event undecided because the desk could not answer. How long grows with how
-// long it has been so.
-func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) error {
+// postponeEvent leaves an event undecided because the desk could not answer. The delay grows with
+// the time that the event has waited.
+func (v *visit) postponeEvent(ctx context.Context, e *journal.Event, err *deskError) error {
 	now := v.now()
-	halted, holdErr := v.pause(ctx, err)
+	halted, holdErr := v.pauseWorkspace(ctx, err)
 	if halted || holdErr != nil {
 		return holdErr
 	}
-	pause, givenUp := patience(err, now.Sub(e.ReceivedAt))
+	pause, givenUp := retryDelay(err, now.Sub(e.ReceivedAt))
 	if givenUp {
 		e.Verdicts = []journal.Verdict{{Rule: e.Rule, Outcome: journal.Failed, Error: err.Error()}}
 		e.Decided = true
@@ -196,9 +196,10 @@ func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) 
 	return nil
 }
 
-// patience is how long to wait before the desk is asked again what it could not answer for so long,
-// or that it is given up. A scope that is missing is waited for, like a refused key.
-func patience(err error, waited time.Duration) (pause time.Duration, givenUp bool) {
+// retryDelay returns how long to wait before the desk is asked again, after it has failed to answer
+// for the time waited, or that it is given up. A missing scope is never given up, like a refused
+// key.
+func retryDelay(err error, waited time.Duration) (pause time.Duration, givenUp bool) {
 	switch {
 	case actions.IsDenied(err):
 		return probeEvery, false
@@ -208,27 +209,27 @@ func patience(err error, waited time.Duration) (pause time.Duration, givenUp boo
 	return min(max(waited/2, time.Second, actions.StepWait(err)), 5*time.Minute), false
 }
 
-// giveUpAfter is how long something is tried again, unless a rule says otherwise.
+// giveUpAfter is how long something is retried, unless a rule says otherwise.
 const giveUpAfter = 24 * time.Hour
 
-// pause stops the workspace where an error asks for it.
-func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
+// pauseWorkspace places a hold on the workspace if an error calls for one.
+func (v *visit) pauseWorkspace(ctx context.Context, err error) (halted bool, _ error) {
 	now := v.now()
 	switch wait := actions.Wait(err); {
 	case wait > 0:
 		h := journal.Hold{Workspace: v.lane.Workspace, Kind: journal.HoldRate, Reason: err.Error(), Since: now, Until: now.Add(wait)}
 		v.halt()
-		return true, v.engine.stop(ctx, h)
+		return true, v.engine.placeHold(ctx, h)
 	case actions.IsHeld(err):
 		h := journal.Hold{Workspace: v.lane.Workspace, Kind: journal.HoldKey, Reason: err.Error(), Since: now, Until: now.Add(probeEvery)}
 		v.halt()
-		return true, v.engine.stop(ctx, h)
+		return true, v.engine.placeHold(ctx, h)
 	}
 	return false, nil
 }
 
-// start asks the journal for a run of a rule that has fired.
-func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start {
+// newStart adds the start of a run, for a rule that has fired, to the change.
+func (v *visit) newStart(p *prospect, f *facts, own *journal.Caused) *journal.Start {
 	e, rule, now := f.event, p.rule, v.now()
 	run := &journal.Run{
 		Key: runKey(e, rule), Workspace: e.Workspace, Rule: rule.ID, Version: rule.Version, Event: e.Seq, Home: e.Lane, Lane: e.Lane, By: p.by,
@@ -240,7 +241,7 @@ func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start
 	if own != nil {
 		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
 	}
-	p.verdict.Run, p.verdict.Stage = run.Key, told(run.Stage)
+	p.verdict.Run, p.verdict.Stage = run.Key, recordedStage(run.Stage)
 	s := &journal.Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: p.verdict}
 	if rule.Limit != nil {
 		s.Limit = &journal.Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
@@ -250,29 +251,29 @@ func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start
 	return s
 }
 
-// sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished
-// run of its rule. A by of its own may be that of a run in another lane.
-func (v *visit) sure(p *prospect) bool {
+// certainToBegin reports whether nothing can keep a run from beginning: its rule has no limit, and
+// no unfinished run. With a by, an unfinished run of the same key may be in another lane.
+func (v *visit) certainToBegin(p *prospect) bool {
 	return p.rule.Limit == nil && p.rule.By == nil && !v.unfinished(p)
 }
 
-// unfinished reports whether there is an unfinished run of the same rule and by in the lane.
+// unfinished reports whether the lane has an unfinished run of the same rule and key.
 func (l *laneState) unfinished(p *prospect) bool {
 	return slices.ContainsFunc(l.lane.Runs, func(r *journal.Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }
 
-// runKey is the run's idempotency key: the same event and rule never make two runs.
+// runKey returns the run's idempotency key: the same event and rule never make two runs.
 func runKey(e *journal.Event, rule *rules.Rule) string {
 	if e.Type == "schedule" {
-		return e.Workspace + "/" + e.ID // which begins with the rule's id
+		return e.Workspace + "/" + e.ID // the event's id begins with the rule's id
 	}
 	return e.Workspace + "/" + rule.ID + "/" + e.ID
 }
 
-// stageOf says whether a run acts: a live rule may take a share of the keys only, always the same
-// ones.
+// stageOf returns the stage of a run: a live rule may act for a sample of the keys only, always the
+// same ones.
 func stageOf(rule *rules.Rule, by string) rules.Stage {
 	if rule.Stage != rules.Live || rule.Sample >= 1 {
 		return rule.Stage
@@ -285,8 +286,8 @@ func stageOf(rule *rules.Rule, by string) rules.Stage {
 	return rules.Shadow
 }
 
-// told is a stage as a verdict tells it: most are live, so that goes without saying.
-func told(s rules.Stage) rules.Stage {
+// recordedStage returns a stage as a verdict records it. Live, the usual one, is left out.
+func recordedStage(s rules.Stage) rules.Stage {
 	if s == rules.Live {
 		return ""
 	}

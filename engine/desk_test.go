@@ -34,7 +34,7 @@ const ana, bia = "+5511988887777", "+5511977776666"
 
 var atOnce = flag.Bool("at-once", false, "let the ticked desks decide on events as they arrive")
 
-// A desk is a company in a sandbox with an engine at work on its events, all on one simulated
+// A desk is a company in a sandbox with an engine that handles its events, all on one simulated
 // clock.
 type desk struct {
 	*sandbox.Sandbox
@@ -52,17 +52,17 @@ type desk struct {
 	client  *service.Client
 	key     service.Secret
 	watch   *stateWatch
-	arrived func() // waits for what is decided at once; nil is that nothing is
-	closed  func() // ends that
-	from    int    // the effects before this one have been looked at
+	arrived func() // waits for the visits of arriving events; nil if events are only recorded
+	closed  func() // ends these visits
+	from    int    // the effects before this index have been checked
 }
 
-// A fileJournal is a journal in a file: events may be decided on before they are recorded.
+// A fileJournal is a journal in a file, which allows events to be decided before they are recorded.
 type fileJournal interface {
 	journal.Journal
 }
 
-// deskOptions change what a desk is made of.
+// deskOptions change how a desk is set up.
 type deskOptions struct {
 	safety    engine.Safety
 	http      []builtin.HTTPHost
@@ -74,8 +74,8 @@ type deskOptions struct {
 	transport http.RoundTripper // of the engine's calls
 	tracer    engine.Tracer
 	workers   int
-	others    []engine.Workspace // beside the desk's own
-	ahead     time.Duration      // of the service's clock, to ours
+	others    []engine.Workspace // besides the desk's own
+	ahead     time.Duration      // of the service's clock, relative to ours
 	recovery  time.Duration
 }
 
@@ -130,14 +130,14 @@ func (d *desk) open() {
 	}
 }
 
-// onlyRecord keeps events from being decided as they arrive.
+// onlyRecord makes the engine record arriving events without deciding them.
 func (d *desk) onlyRecord() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) { return d.journal.Accept(ctx, events) }
 }
 
-// restart ends the engine as a stop of the machine would, and starts another on the same journal.
+// restart kills the engine like a power failure, and starts another on the same journal.
 func (d *desk) restart() {
 	d.t.Helper()
 	if err := d.journal.Close(); err != nil {
@@ -146,7 +146,7 @@ func (d *desk) restart() {
 	d.open()
 }
 
-// register lets the sandbox deliver its events here, as they would come from the service.
+// register makes the sandbox deliver its events here, like the service's webhook.
 func (d *desk) register() {
 	d.t.Helper()
 	desktest.Register(d.t, d.client, vocabulary.EventTypes(), d.clock.Now, func(ctx context.Context, events ...rules.Event) ([]bool, error) {
@@ -157,7 +157,7 @@ func (d *desk) register() {
 	})
 }
 
-// rest lets everything happen that is due now, and what comes of it.
+// rest does everything that is due now, and everything that follows from it now.
 func (d *desk) rest() {
 	d.t.Helper()
 	for range 100 {
@@ -188,7 +188,7 @@ func (d *desk) quiet() bool {
 	return due.IsZero() || due.After(d.clock.Now()) || len(must(d.journal.Holds(d.t.Context()))) > 0
 }
 
-// pass lets time pass, with everything that is due on the way at its own time.
+// pass advances the clock step by step, and does everything that is due on the way at its own time.
 func (d *desk) pass(length time.Duration) {
 	d.t.Helper()
 	d.passTo(d.clock.Now().Add(length))
@@ -222,7 +222,7 @@ func (d *desk) move(to time.Time) {
 	d.clock.Set(to)
 }
 
-// customer lets a customer write, and waits for what comes of it.
+// customer lets a customer write, and waits until everything that follows is done.
 func (d *desk) customer(phone, text string) sandbox.Written {
 	d.t.Helper()
 	name := "Ana Lima"
@@ -234,7 +234,7 @@ func (d *desk) customer(phone, text string) sandbox.Written {
 	return w
 }
 
-// effects returns what was done to the service since the last time, in words.
+// effects describes what was done to the service since the last check.
 func (d *desk) effects() []string {
 	d.t.Helper()
 	list := d.Effects()
@@ -255,7 +255,7 @@ func (d *desk) effects() []string {
 	return out
 }
 
-// expect compares what was done to the service since the last time.
+// expect compares what was done to the service since the last check.
 func (d *desk) expect(want ...string) {
 	d.t.Helper()
 	if got := d.effects(); !slices.Equal(got, want) {
@@ -323,7 +323,7 @@ func (d *desk) outcomes(rule string) []journal.Outcome {
 	return out
 }
 
-// trace tells what the journal knows, for failures.
+// trace returns what is in the journal, for failures.
 func (d *desk) trace() string {
 	var b strings.Builder
 	for _, e := range must(d.journal.ListEvents(context.Background(), journal.EventFilter{})) {

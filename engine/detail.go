@@ -8,15 +8,15 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Detail is what a step's record tells people: what it was asked for, what was sent and answered,
-// how long it waited.
+// A Detail is what a step's record shows people: its arguments, what was sent and answered, how
+// long it waited.
 type Detail struct {
 	At, Ended time.Time
 	Until     time.Time // of a wait
 	For       []string  // of wait_for: the events
 	Reason    string
 	Why       *phrases.Phrase // the Reason, or the step's Error, as a phrase
-	Args      any             // what the step was asked for
+	Args      any             // the step's arguments
 	Value     any             // its result
 	Values    map[string]any  // of the names in a condition
 	Branch    *int            // of choose, from 0; -1 is none
@@ -28,7 +28,7 @@ type DetailCall struct {
 	Name    string
 	Request any
 	Answer  any
-	Made    bool // it has a receipt; else it is meant to be made, or nobody knows what became of it
+	Made    bool // it has a receipt; otherwise it is yet to be made, or its outcome is unknown
 }
 
 // DetailOf reads a step's record.
@@ -51,8 +51,8 @@ func DetailOf(s *journal.Step) (Detail, error) {
 	return d, nil
 }
 
-// WhyOf returns why a step ended as it did, or what went wrong with it; nil where others wrote
-// that.
+// WhyOf returns why a step ended as it did, or what went wrong with it; nil if the record has no
+// phrase for it.
 func WhyOf(s *journal.Step) *phrases.Phrase {
 	var r struct{ Why *phrases.Phrase }
 	if json.Unmarshal(s.Record, &r) != nil {
@@ -61,7 +61,7 @@ func WhyOf(s *journal.Step) *phrases.Phrase {
 	return r.Why
 }
 
-// plainValue reads a recorded value; one that cannot be read is shown as it stands.
+// plainValue decodes a recorded value for people; one that cannot be decoded is shown as it is.
 func plainValue(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil

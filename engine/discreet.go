@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// Discreet returns what a log may say of an error. What customers write, their names and phones
-// belong into the journal, which can forget them, and an error may quote any of it. So the log has
-// only what an error says of itself that it holds no data, and what the system says; of any other
-// error it has the type, and the commands that show the text.
+// Discreet returns what a log may say of an error. Messages, names and phones of customers belong
+// in the journal, which can erase them, and an error may quote any of these. So the log gets the
+// text of an error only if the error declares that it holds no customer data, or if it comes from
+// the operating system. Of any other error it gets the type, and the commands that show the text.
 func Discreet(err error) string {
 	if err == nil {
 		return ""
@@ -37,13 +37,13 @@ func Discreet(err error) string {
 	return fmt.Sprintf("withheld (%T): quando runs and quando events show it", cause)
 }
 
-// phones are lanes that are named by a phone.
+// phones matches the names of lanes that contain a phone.
 var phones = regexp.MustCompile(`phone:[0-9]+`)
 
-// WithoutPhones returns a text of our own without the phones by which lanes are named.
+// WithoutPhones returns a text without the phones in the names of lanes.
 func WithoutPhones(s string) string {
 	if !strings.Contains(s, "phone:") {
-		return s // as most are
+		return s // the usual case
 	}
 	return phones.ReplaceAllString(s, "phone:…")
 }

@@ -17,7 +17,7 @@ import (
 
 var disturbances = flag.Int("disturbances", 4, "how often TestDatabaseCrashes crashes the database, and five times as often TestConnectionsCut cuts connections")
 
-// TestDatabaseCrashes lets the database crash and come back, again and again, while two engines
+// TestDatabaseCrashes makes the database crash and come back, again and again, while two engines
 // serve customers.
 func TestDatabaseCrashes(t *testing.T) {
 	t.Parallel()
@@ -43,8 +43,8 @@ func TestDatabaseCrashes(t *testing.T) {
 	t.Logf("%d crashes, %d messages, %d effects", *disturbances, c.written, len(c.effects()))
 }
 
-// TestConnectionsCut breaks the connections of two engines to their database while customers write:
-// at any moment, and so that an answer is lost whose transaction was committed.
+// TestConnectionsCut cuts the connections of two engines to their database while customers write:
+// at any moment, and so that the answer to a committed transaction is lost.
 func TestConnectionsCut(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -74,7 +74,7 @@ func TestConnectionsCut(t *testing.T) {
 	t.Logf("%d times, %d messages, %d effects", 5**disturbances, c.written, len(c.effects()))
 }
 
-// TestTicksOnce ticks one schedule on three engines: each tick has one event and one run.
+// TestTicksOnce runs one schedule on three engines: each tick has one event and one run.
 func TestTicksOnce(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -106,8 +106,8 @@ func TestTicksOnce(t *testing.T) {
 	}
 }
 
-// TestPauseOfAll answers one call of one engine with 429: none of the three calls the service again
-// before the pause is over.
+// TestPauseOfAll answers one call of one engine with 429: none of the three engines calls the
+// service again before the pause is over.
 func TestPauseOfAll(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -117,12 +117,12 @@ func TestPauseOfAll(t *testing.T) {
 	for range 3 {
 		d := newCallProxy(t, c.BaseURL)
 		p := c.process
-		p.BaseURL, p.Timeout = d.URL, 10*time.Second // a call that is slow is not cut off: it would be made again, later and later
+		p.BaseURL, p.Timeout = d.URL, 10*time.Second // a slow call must not time out: its repeats would come ever later
 		proxies, engines = append(proxies, d), append(engines, p.start(t))
 	}
 	c.relay.lead(engines...)
 	c.writes(10)
-	c.served() // everybody has made calls, and knows the names of things
+	c.served() // every engine has made calls, and has cached the names
 	const pause = 3 * time.Second
 	if err := c.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 429, RetryAfter: int(pause.Seconds()), Count: 1}); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestPauseOfAll(t *testing.T) {
 				before++
 			case since < known:
 				heard = max(heard, since)
-			case since < pause-50*time.Millisecond: // the service's clock and ours began at different moments
+			case since < pause-50*time.Millisecond: // the service's clock and ours started at different moments
 				late[fmt.Sprintf("engine %d: %s", i, strings.SplitN(p.what, "/", 4)[2])]++
 			default:
 				after++
@@ -165,6 +165,6 @@ func TestPauseOfAll(t *testing.T) {
 	t.Logf("the last call of an engine that had not heard of the pause yet came %s after the answer; %d calls waited for its end", heard.Round(time.Millisecond), after)
 }
 
-// known is within what time an engine hears that another was asked for a pause: it looks four times
-// in a second.
+// known is the time within which an engine reads the pause that another one placed: it polls four
+// times a second.
 const known = time.Second

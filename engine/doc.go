@@ -1,3 +1,3 @@
-// Package engine records events, decides which rules they call for, and carries out the rules'
-// steps, so that a stop at any point loses nothing and does nothing twice.
+// Package engine records events, decides which rules match them, and carries out the rules' steps,
+// so that a stop at any point loses nothing and does nothing twice.
 package engine

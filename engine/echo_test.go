@@ -9,8 +9,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A service that tells of a change more than once does not make a rule answer its own calls for
-// ever, and what a person changes meanwhile is the person's.
+// TestServiceThatRepeatsItself shows that a service that reports a change more than once does not
+// make a rule react to its own calls for ever, and that a person's change in between counts as the
+// person's.
 func TestServiceThatRepeatsItself(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -20,7 +21,7 @@ rules:
 	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 		for _, e := range events {
 			if e.Type == "conversation.updated" {
-				e.ID += " again" // of which the service does not say that it is the same
+				e.ID += " again" // the service does not say that it is the same event
 				if _, err := accept(ctx, e); err != nil {
 					return nil, err
 				}
@@ -33,7 +34,7 @@ rules:
 	d.effects()
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", Sector: "Sales"}))
 	d.pass(2 * time.Second)
-	d.expect(send+"You are with Sales", send+"You are with Sales") // nothing tells of two events long after a call that they are one
+	d.expect(send+"You are with Sales", send+"You are with Sales") // long after a call, nothing shows that two events are the same
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", Sector: "Support"}))
 	d.pass(time.Hour)
 	d.expect(send + "You are with Support")

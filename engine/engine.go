@@ -17,31 +17,31 @@ import (
 // Options configure an Engine. Journal is required; every other zero value works.
 type Options struct {
 	Journal  journal.Journal
-	Workers  int           // lanes that are worked on at once by Run; 256 by default, because most of the time they wait for the service or the disk
-	Keep     time.Duration // how long events and finished runs are kept; 0 is for ever
-	Drain    time.Duration // how long Run lets the work under way come to an end when it is stopped; 25 seconds by default
+	Workers  int           // lanes that Run works on at once; 256 by default, because most of them wait for the service or the disk
+	Keep     time.Duration // how long events and finished runs are kept; 0 means for ever
+	Drain    time.Duration // how long Run waits for visits in progress when it is stopped; 25 seconds by default
 	Logger   *slog.Logger  // nil means no log
-	Observer Observer      // nil is nobody
-	Tracer   Tracer        // nil is nobody
+	Observer Observer      // nil means none
+	Tracer   Tracer        // nil means none
 }
 
-// An Observer is told what happens, for metrics and for people who watch. It is called by many
-// goroutines at once and must not block.
+// An Observer is told what happens, for metrics and live views. Many goroutines call it at once,
+// and it must not block.
 type Observer interface {
-	// Decided is told of an event with its verdicts, when they are recorded.
+	// Decided is called with an event and its verdicts, once they are recorded.
 	Decided(e *journal.Event)
-	// Began is told of a run that began at an event, Changed of one that came to another state or took
-	// a step, with its steps so far.
+	// Began is called with a run and the event that started it, Changed with a run that changed its
+	// state or took a step, with its steps so far.
 	Began(r *journal.Run, e *journal.Event)
 	Changed(r *journal.Run)
-	// Called is told of a call of a step: how long it took and what came of it.
+	// Called is called after a call of a step, with its duration and its outcome.
 	Called(workspace, verb string, took time.Duration, err error)
-	// Held and Lifted are told when something is stopped and when it goes on.
+	// Held and Lifted are called when a hold is placed and when it is lifted.
 	Held(h journal.Hold)
 	Lifted(h journal.Hold)
 }
 
-// An Engine decides on events and carries out what rules call for.
+// An Engine decides events and carries out the runs that rules start.
 type Engine struct {
 	options    Options
 	journal    journal.Journal
@@ -49,21 +49,21 @@ type Engine struct {
 	workspaces map[string]*workspace
 
 	versions versions
-	holding  sync.Mutex
+	holdsMu  sync.Mutex
 	holds    atomic.Pointer[holds]
-	news     chan struct{} // that there may be something to do
+	wakeups  chan struct{} // signals that something may be due
 	unsaved  unsaved
 
-	workers   workers
-	shares    shares
-	strangers sync.Map // workspaces that were met in the journal and are not configured here
+	workers      workers
+	shares       shares
+	unconfigured sync.Map // workspaces that the journal has and this engine is not configured for
 
-	refreshed time.Time     // when Run last learnt what is stopped
-	attends   chan struct{} // is closed when Run has found out when no engine was there
-	attending sync.Once
+	holdsReadAt   time.Time     // when Run last read the holds
+	presenceKnown chan struct{} // closed when Run knows when no engine was running
+	presenceOnce  sync.Once
 }
 
-// workspace is a Workspace with the rules that it has now.
+// workspace is a Workspace with its present rules.
 type workspace struct {
 	Workspace
 	rules    atomic.Pointer[rules.Set]
@@ -85,10 +85,10 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = noObserver{}
 	}
-	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
-	e.attends = make(chan struct{})
+	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), wakeups: make(chan struct{}, 1)}
+	e.presenceKnown = make(chan struct{})
 	e.workers.Weighted = semaphore.NewWeighted(int64(o.Workers))
 	for _, w := range list {
 		if w.Name == "" || w.Actions == nil || w.Desk == nil || e.workspaces[w.Name] != nil {
@@ -103,15 +103,16 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 		e.workspaces[w.Name] = &workspace{Workspace: w}
 	}
 	if len(list) > 1 {
-		e.shares.of = make(map[string]*share, len(list))
+		e.shares.byWorkspace = make(map[string]*share, len(list))
 		for _, w := range list {
-			e.shares.of[w.Name] = &share{}
+			e.shares.byWorkspace[w.Name] = &share{}
 		}
 	}
 	return e, nil
 }
 
-// SetRules gives a workspace its rules. Runs that have begun keep the version they began with.
+// SetRules replaces the rules of a workspace. Runs that have begun keep the version they began
+// with.
 func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	w := e.workspaces[workspace]
 	if w == nil {
@@ -122,20 +123,20 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	return nil
 }
 
-// wake lets Run look for work.
+// wake makes Run look for work.
 func (e *Engine) wake() {
 	select {
-	case e.news <- struct{}{}:
+	case e.wakeups <- struct{}{}:
 	default:
 	}
 }
 
-// nobody observes nothing.
-type nobody struct{}
+// noObserver ignores everything.
+type noObserver struct{}
 
-func (nobody) Decided(*journal.Event)                      {}
-func (nobody) Began(*journal.Run, *journal.Event)          {}
-func (nobody) Changed(*journal.Run)                        {}
-func (nobody) Called(string, string, time.Duration, error) {}
-func (nobody) Held(journal.Hold)                           {}
-func (nobody) Lifted(journal.Hold)                         {}
+func (noObserver) Decided(*journal.Event)                      {}
+func (noObserver) Began(*journal.Run, *journal.Event)          {}
+func (noObserver) Changed(*journal.Run)                        {}
+func (noObserver) Called(string, string, time.Duration, error) {}
+func (noObserver) Held(journal.Hold)                           {}
+func (noObserver) Lifted(journal.Hold)                         {}

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Runs reports whether events are decided on as they arrive.
+// Runs reports whether arriving events are decided at once.
 func (e *Engine) Runs() bool {
 	e.workers.mu.RLock()
 	defer e.workers.mu.RUnlock()
 	return e.workers.open
 }
 
-// DecideAtOnce lets an engine that is ticked decide on events as they arrive, as one that runs by
-// itself does. Wait waits for what is under way.
+// DecideAtOnce makes an engine that is driven by Tick decide arriving events at once, like one with
+// Run. wait waits for the visits in progress.
 func (e *Engine) DecideAtOnce(clock func() time.Time) (wait, end func()) {
 	e.workers.begin(context.Background(), context.Background(), clock)
 	return e.workers.visits.Wait, e.workers.end

@@ -13,31 +13,31 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// facts answers what expressions ask about an event: from what it carries, else from the desk,
-// which is asked once for each thing and only when it is needed.
+// facts answers what expressions ask about an event: from the data that the event carries,
+// otherwise from the desk. It asks the desk once for each fact, and only when the fact is needed.
 type facts struct {
 	lane     *laneState
 	event    *journal.Event
-	gathered []*journal.Event // all of them, where several were gathered
-	about    *actions.Subject // of a run, else own
+	gathered []*journal.Event // all events, if several were gathered
+	about    *actions.Subject // the run's subject, or own if there is no run
 	own      actions.Subject
 
-	carried actions.Carried // by the event; nil before it was looked at
+	carried actions.Carried // the event's data; nil until it is read
 	fetched map[string]any
-	stale   bool            // what the event carried may have changed
-	at      time.Time       // of a decision: it sees one moment only, so that it can be looked into; zero is the present
-	asked   journal.Answers // and were answered, for the journal
+	stale   bool            // the event's data may be out of date
+	at      time.Time       // the fixed time of a decision, so that it can be reproduced; zero means the present
+	answers journal.Answers // the desk's answers, for the journal
 
-	run     *journal.Run // on whose behalf they are asked for; nil while it is decided whether there is one
+	run     *journal.Run // the run that asks; nil while it is decided whether there is one
 	trigger *journal.Event
-	rule    string // that decides alone, on what it has gathered; empty is all of them
-	step    string // of the run that asks, by its path
-	passed  Passed // the waits that the run has behind it
+	rule    string // the rule that decides alone, on what it gathered; empty if all rules decide
+	step    string // the path of the run's step that asks
+	passed  Passed // the waits that the run has passed
 
-	pinned   bool // it was found out which attendance the run is about, unless there is none
-	which    bool // that is being found out
-	selected bool // a step has said which card is at hand: the event's own is not any more
-	cardless bool // and it is none
+	pinned    bool // the run's attendance is known, or the run has none
+	lookingUp bool // the attendance is being looked up
+	selected  bool // a step selected the card, which replaces the event's own
+	cardless  bool // the step selected no card
 }
 
 // factsOf returns the facts of an event.
@@ -47,27 +47,27 @@ func (l *laneState) factsOf(e *journal.Event) *facts {
 	return f
 }
 
-// clone returns the same facts for a reader that may fetch more of them.
+// clone returns a copy that can fetch more facts without changing f.
 func (f *facts) clone() *facts {
 	copied := *f
 	copied.fetched = maps.Clone(f.fetched)
 	return &copied
 }
 
-// forRun makes the facts of a decision those of the run that it began, which may fetch more.
+// forRun turns the facts of a decision into those of the run that it started, which may fetch more.
 func (f *facts) forRun(r *journal.Run) *facts {
 	f.about = &r.About
-	f.asked, f.at = nil, time.Time{}
+	f.answers, f.at = nil, time.Time{}
 	f.run, f.trigger = r, f.event
 	return f
 }
 
-// A deskError is an answer that the desk could not give. What follows from it stands in its marks.
+// A deskError says that the desk could not answer. The marks of the error say what follows from it.
 type deskError struct{ error }
 
 func (e *deskError) Unwrap() error { return e.error }
 
-// load looks at what the event carries.
+// load reads the data that the event carries.
 func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
@@ -80,12 +80,12 @@ func (f *facts) load(ctx context.Context) error {
 	if f.selected {
 		about.Card = ""
 	}
-	complete(f.about, about)
+	fillMissing(f.about, about)
 	return nil
 }
 
-// told returns a fact that the event carries. It is not ok where the event does not tell it.
-func (f *facts) told(ctx context.Context, name string) (fact any, ok bool, err error) {
+// carriedFact returns a fact that the event carries. It is not ok if the event does not carry it.
+func (f *facts) carriedFact(ctx context.Context, name string) (fact any, ok bool, err error) {
 	if err := f.load(ctx); err != nil {
 		return nil, false, err
 	}
@@ -95,8 +95,8 @@ func (f *facts) told(ctx context.Context, name string) (fact any, ok bool, err e
 	return fact, ok, nil
 }
 
-// complete fills in what is not known yet.
-func complete(known *actions.Subject, more actions.Subject) {
+// fillMissing copies into known the ids that it lacks.
+func fillMissing(known *actions.Subject, more actions.Subject) {
 	known.Conversation = cmp.Or(known.Conversation, more.Conversation)
 	known.Contact = cmp.Or(known.Contact, more.Contact)
 	known.Attendance = cmp.Or(known.Attendance, more.Attendance)
@@ -104,7 +104,7 @@ func complete(known *actions.Subject, more actions.Subject) {
 	known.Message = cmp.Or(known.Message, more.Message)
 }
 
-// Now is the engine's clock, in the workspace's zone: that decides which day it is.
+// Now returns the engine's time in the workspace's zone, which decides which day it is.
 func (f *facts) Now() time.Time {
 	now := f.at
 	if now.IsZero() {
@@ -113,10 +113,10 @@ func (f *facts) Now() time.Time {
 	return now.In(f.lane.workspace.Location)
 }
 
-// decideAt makes a decision one of this moment, and notes it with the answers.
+// decideAt fixes the time of a decision to the present, and records it with the answers.
 func (f *facts) decideAt(question string) {
 	f.at = f.lane.now()
-	f.answer(question, f.Now())
+	f.recordAnswer(question, f.Now())
 }
 
 // Fact returns a fact by its name.
@@ -136,7 +136,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 		return nil, err
 	}
 	if !f.stale || name == "message" {
-		if v, ok, err := f.told(ctx, name); ok || err != nil {
+		if v, ok, err := f.carriedFact(ctx, name); ok || err != nil {
 			return v, err
 		}
 	}
@@ -145,13 +145,14 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 		return nil, &deskError{err}
 	}
 	f.set(name, v)
-	f.answer(name, v)
+	f.recordAnswer(name, v)
 	return v, nil
 }
 
-// pin finds out which attendance a run of a rule is about that has to do with it. When the run gets
-// to that, after a wait, a pause or in its turn, the customer may have another one.
-func (f *facts) pin(ctx context.Context, rule *rules.Rule) error {
+// pinAttendance looks up which attendance a run is about, if its rule uses one. When the run
+// reaches the step that needs it, after a wait, a pause or other runs, the customer may have
+// another attendance.
+func (f *facts) pinAttendance(ctx context.Context, rule *rules.Rule) error {
 	if f.pinned || !slices.Contains(rule.Facts, "attendance") {
 		return nil
 	}
@@ -159,44 +160,44 @@ func (f *facts) pin(ctx context.Context, rule *rules.Rule) error {
 		return err
 	}
 	if f.about.Attendance == "" {
-		f.which = true
+		f.lookingUp = true
 		v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), "attendance", f.about)
-		f.which = false
+		f.lookingUp = false
 		if err != nil {
 			return &deskError{err}
 		}
 		if v != nil {
 			f.set("attendance", v)
-			f.answer("attendance", v)
+			f.recordAnswer("attendance", v)
 		}
 	}
 	f.pinned = true
 	return nil
 }
 
-// answer notes what the desk has told.
-func (f *facts) answer(question string, v any) {
+// recordAnswer keeps an answer of the desk for the journal.
+func (f *facts) recordAnswer(question string, v any) {
 	raw, err := encode(v)
 	if err != nil {
-		return // it was good enough to decide on
+		return // it served for the decision, which does not fail for this
 	}
-	if f.asked == nil {
-		f.asked = make(journal.Answers)
+	if f.answers == nil {
+		f.answers = make(journal.Answers)
 	}
-	f.asked[question] = raw
+	f.answers[question] = raw
 }
 
-// forget makes facts be fetched afresh: after a wait a rule never decides on what was true before
-// it slept.
-func (f *facts) forget() {
+// invalidate makes every fact be fetched again: after a wait, a rule never decides on facts from
+// before it.
+func (f *facts) invalidate() {
 	f.stale = true
 	clear(f.fetched)
 }
 
-// refetch makes what a call may have changed be fetched afresh. So a rule knows what was done
-// before, whether it goes on at once or after a crash. Only a step that gives the contact changes
-// that.
-func (f *facts) refetch() {
+// invalidateChanged makes every fact be fetched again that a call may have changed. So a rule sees
+// the effects of earlier steps, whether it continues at once or after a crash. The contact stays:
+// only a step whose result is a contact changes it.
+func (f *facts) invalidateChanged() {
 	contact, known := f.fetched["contact"]
 	clear(f.fetched)
 	if known {
@@ -223,7 +224,7 @@ func (f *facts) describe(ctx context.Context, e *journal.Event) (any, error) {
 		"tenant_id": e.Tenant, "data": e.Data, "message": nil, "attendance": nil, "card": nil,
 	}
 	for _, name := range [...]string{"message", "attendance", "card"} {
-		fact, ok, err := of.told(ctx, name)
+		fact, ok, err := of.carriedFact(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +270,7 @@ func (*facts) each(list []map[string]any, err error) (any, error) {
 	return out, err
 }
 
-// conversation returns the id of the conversation, which may have to be found out.
+// conversation returns the id of the conversation, which it may have to look up.
 func (f *facts) conversation(ctx context.Context) (string, error) {
 	if err := f.load(ctx); err != nil {
 		return "", err
@@ -282,7 +283,7 @@ func (f *facts) conversation(ctx context.Context) (string, error) {
 	return f.about.Conversation, nil
 }
 
-// HumanActive reports whether somebody of the team has written lately.
+// HumanActive reports whether a member of the team has written within the given time.
 func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, error) {
 	id, err := f.conversation(ctx)
 	if err != nil || id == "" {
@@ -292,7 +293,7 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.answer("human_active("+duration.Format(within)+")", active)
+	f.recordAnswer("human_active("+duration.Format(within)+")", active)
 	return active, nil
 }
 
@@ -310,7 +311,7 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	if !since.IsZero() {
 		waits = max(0, f.Now().Sub(since))
 	}
-	f.answer("customer_waiting()", waits)
+	f.recordAnswer("customer_waiting()", waits)
 	return waits, nil
 }
 
@@ -328,7 +329,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.answer("has_label("+name+")", has)
+	f.recordAnswer("has_label("+name+")", has)
 	return has, nil
 }
 
@@ -342,6 +343,6 @@ func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duratio
 	if err != nil {
 		return 0, &deskError{err}
 	}
-	f.answer("count_events("+typ+", "+duration.Format(within)+")", n)
+	f.recordAnswer("count_events("+typ+", "+duration.Format(within)+")", n)
 	return n, nil
 }

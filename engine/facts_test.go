@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// labelledMeanwhile lets a customer write "go", and the conversation get a label before the engine
-// hears of the message, which tells of none.
+// labelledMeanwhile lets a customer write "go", and adds a label to the conversation before the
+// engine gets the message's event, which does not have the label.
 func (d *desk) labelledMeanwhile() {
 	d.t.Helper()
 	d.onlyRecord()
@@ -20,7 +20,7 @@ func (d *desk) labelledMeanwhile() {
 	d.rest()
 }
 
-// A step that reads the conversation afresh lets functions look at what it has read.
+// TestLabelAfterReading shows that functions see what a step has read anew of the conversation.
 func TestLabelAfterReading(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -35,8 +35,8 @@ rules:
 	d.expect(send + "behind")
 }
 
-// A wait that is skipped is no wait: what is known stays known, and what was asked before it stays
-// the question.
+// TestSkippedWait shows that a skipped wait has no effect: the facts stay valid, and a question
+// before it stays the question.
 func TestSkippedWait(t *testing.T) {
 	for name, skipped := range map[string]string{"wait": `wait: 5m`, "wait_for": `wait_for: { event: message.received, timeout: 5m }`} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ rules:
 	}
 }
 
-// A question that was skipped is none.
+// TestSkippedQuestion shows that a skipped message is not the question.
 func TestSkippedQuestion(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -94,8 +94,8 @@ rules:
 	d.expect(send+"Are you sure?", send+"heard yes")
 }
 
-// What was changed for an event is known behind it, by the run that changed it and by those after
-// it, whether the process dies in between or not.
+// TestOwnEffectIsKnown shows that changes made for an event are visible to later steps, of the same
+// run and of later runs, whether the process dies in between or not.
 func TestOwnEffectIsKnown(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -117,7 +117,7 @@ rules:
       - { send_message: the other knows it, if: has_label("vip") }
 `
 	for when, want := range map[string][]string{
-		"message.received":    {patches, send + "labelled Ana Lima"}, // the event carries the conversation, and the other run looks at that
+		"message.received":    {patches, send + "labelled Ana Lima"}, // the event carries the conversation, and the other run uses that
 		"kanban.card.created": {patches, send + "labelled Ana Lima", send + "the other knows it"},
 	} {
 		points := 0
@@ -129,7 +129,7 @@ rules:
 			r.mu.Unlock()
 			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: "go"}))
 			for range 8 {
-				_ = d.Settle(t.Context()) // a delivery that was not answered comes again
+				_ = d.Settle(t.Context()) // a delivery without an answer is repeated
 				_, _ = d.engine.Tick(t.Context(), d.clock.Now())
 				if r.died() {
 					d.revive(r)
@@ -146,7 +146,8 @@ rules:
 	}
 }
 
-// A run that goes elsewhere for an item knows what it has changed for one that is over.
+// TestOwnEffectInALoop shows that a run that moves to another lane for an item sees its changes for
+// a finished item.
 func TestOwnEffectInALoop(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -12,22 +12,22 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not
-// done before it.
+// fail ends a step that no retry can mend. In a shadow run, the failure may only be due to an
+// earlier step that was not really taken.
 func (k *walk) fail(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
-	if k.run.Stage != rules.Live && k.pretended() {
-		return k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), phrases.New(phrases.CannotTell, err))
+	if k.run.Stage != rules.Live && k.hasSkippedCalls() {
+		return k.end(ctx, s, taken, rec, journal.StepWould, emptyResult(s.Schema.Result), phrases.New(phrases.CannotTell, err))
 	}
 	k.endCall(k.run, taken, rec)
 	taken.State, rec.Ended = journal.StepFailed, k.now()
-	rec.erred(taken, err)
-	k.note(rec)
+	rec.setError(taken, err)
+	k.recordAnswers(rec)
 	k.touch(k.run, taken)
 	return k.afterFailure(ctx, s, taken, rec)
 }
 
-// pretended reports whether a step before was not really taken.
-func (k *walk) pretended() bool {
+// hasSkippedCalls reports whether an earlier step of the shadow run was not really taken.
+func (k *walk) hasSkippedCalls() bool {
 	for _, s := range k.run.Steps {
 		if s.State == journal.StepWould {
 			return true
@@ -36,21 +36,21 @@ func (k *walk) pretended() bool {
 	return false
 }
 
-// afterFailure goes on behind a step that has failed: with the next one where the step says so,
-// else with the rule's on_error steps, and the run has failed.
+// afterFailure continues behind a failed step: with the next step if the failed one has on_error:
+// continue, otherwise with the rule's on_error steps, after which the run has failed.
 func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if s.OnError == "continue" {
-		return onward, k.remember(s, taken, rec)
+		return onward, k.restore(s, taken, rec)
 	}
-	k.forgetAfter(taken)
-	reason := phrases.New(phrases.StepFailed, taken.Path, taken.Verb, why(taken, rec))
+	k.invalidateFacts(taken)
+	reason := phrases.New(phrases.StepFailed, taken.Path, taken.Verb, errorPhrase(taken, rec))
 	if strings.HasPrefix(taken.Path, "on_error.") {
 		k.finish(k.run, journal.FailedRun, reason)
 		return over, nil
 	}
 	k.indexes = nil
 	k.eval.Set("error", reason.String())
-	switch flow, err := k.take(ctx, k.rule.OnError); {
+	switch flow, err := k.takeSteps(ctx, k.rule.OnError); {
 	case err != nil || flow == parked:
 		return flow, err
 	case flow == over && k.run.State == journal.FailedRun:
@@ -60,7 +60,7 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.S
 	return over, nil
 }
 
-// retry takes the step that failed a run once more.
+// retry makes a failed run take its failed step again.
 func (p *pending) retry(r *journal.Run) error {
 	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, p.now()
 	r.Because(nil)
@@ -69,8 +69,8 @@ func (p *pending) retry(r *journal.Run) error {
 		if strings.HasPrefix(s.Path, "on_error.") {
 			continue
 		}
-		// The last that was reached is the one that ended the run, unless something else did; those that
-		// failed before it were to be passed over.
+		// The step reached last is the one that ended the run, unless something else did. The run
+		// continued past the steps that failed before it.
 		if s.State != journal.StepFailed {
 			return nil
 		}
@@ -83,7 +83,7 @@ func (p *pending) retry(r *journal.Run) error {
 		}
 		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
-		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without what it failed at
+		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without the events that it failed on
 		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
 		p.touch(r, s)
 		return nil
@@ -91,7 +91,7 @@ func (p *pending) retry(r *journal.Run) error {
 	return nil
 }
 
-// resolve goes on with an uncertain call after a person has looked.
+// resolve continues a run with an uncertain call after a person has said what became of it.
 func (p *pending) resolve(r *journal.Run, what journal.AskKind) error {
 	r.State, r.WakeAt = journal.Running, p.now()
 	r.Because(nil)
@@ -110,7 +110,7 @@ func (p *pending) resolve(r *journal.Run, what journal.AskKind) error {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
 			rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 			rec.Intent = nil
-			p.changed(r).Effects++
+			p.runChange(r).Effects++
 		} else {
 			rec.Confirmed = true
 		}

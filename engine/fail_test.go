@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// ask asks something of a rule's first run.
+// ask sends a request to a rule's first run.
 func (d *desk) ask(rule string, what journal.AskKind) {
 	d.t.Helper()
 	if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs(rule)[0].ID, journal.Ask{What: what, At: d.clock.Now()}); err != nil {
@@ -19,7 +19,8 @@ func (d *desk) ask(rule string, what journal.AskKind) {
 	d.rest()
 }
 
-// A failure that was passed over stays so when the run is tried again for another reason.
+// TestRetryOfARunThatNoStepFailed shows that a failure with on_error: continue stays a failure when
+// the run is retried for another reason.
 func TestRetryOfARunThatNoStepFailed(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -45,7 +46,8 @@ rules:
 	}
 }
 
-// A run whose event is forgotten fails when it is tried again, and stops nobody else.
+// TestRetryOfARunWhoseEventIsGone shows that a run whose event was pruned fails when it is retried,
+// and does not stop others.
 func TestRetryOfARunWhoseEventIsGone(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -67,8 +69,8 @@ rules:
 	d.wantStates("other", journal.Done)
 }
 
-// A text that is too long to be sent will be too long tomorrow: the step fails, and does not keep
-// those behind it waiting.
+// TestTextTooLong shows that a text that is too long to be sent fails its step at once, and does
+// not delay the steps behind it.
 func TestTextTooLong(t *testing.T) {
 	for _, text := range []string{"{{ message.text }}", "{{ message.text }}, you wrote"} {
 		d := newDesk(t, fmt.Sprintf("rules:\n  - { id: it, when: message.received, do: [{ send_message: %q }] }\n", text))

@@ -16,7 +16,7 @@ import (
 
 var errFlaky = errors.New("disk full")
 
-// flaky is a journal that fails now and then, before what it should do or after it.
+// flaky is a journal that fails now and then, before or after an operation.
 type flaky struct {
 	fileJournal
 	mu     sync.Mutex
@@ -75,7 +75,8 @@ func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []st
 	return j.fileJournal.Happened(ctx, workspace, lane, types, since, n)
 }
 
-// A journal that fails for a while loses nothing, doubles nothing, and keeps no lane.
+// TestFlakyJournal shows that a journal that fails for a while loses nothing, duplicates nothing,
+// and leaves no lane claimed.
 func TestFlakyJournal(t *testing.T) {
 	var broken *flaky
 	d := newDesk(t, `

@@ -28,14 +28,14 @@ var (
 )
 
 // A hall is one engine with many workspaces, each with its own client, rules and directory, and
-// events that really happened to give to them.
+// recorded events to give to them.
 type hall struct {
 	t      *testing.T
 	engine *engine.Engine
-	events []rules.Event // each of another conversation
+	events []rules.Event // each from another conversation
 
 	mu      sync.Mutex
-	decided []string                 // the workspaces of the events that were decided, in order
+	decided []string                 // the workspaces of the decided events, in order
 	took    map[string]time.Duration // from an event to its effect, by the event's id
 	ids     map[int64]rules.Event    // by sequence number
 }
@@ -70,7 +70,7 @@ func (h *hall) count(of func(workspace string) bool) (count int) {
 	return count
 }
 
-// room names a workspace; the first one is flooded.
+// room returns the name of a workspace; the first one is flooded.
 func room(i int) string { return fmt.Sprintf("w%03d", i) }
 
 func quiet(workspace string) bool { return workspace != room(0) }
@@ -123,7 +123,7 @@ func newHall(t *testing.T, j anyJournal, rooms, conversations, workers int, rule
 	return h
 }
 
-// give records events of a workspace, each in another conversation, from the n-th on.
+// give records events of a workspace, each in another conversation, beginning with the n-th.
 func (h *hall) give(workspace, id string, n, count int) {
 	h.t.Helper()
 	var list []rules.Event
@@ -135,7 +135,7 @@ func (h *hall) give(workspace, id string, n, count int) {
 	must(h.engine.Accept(h.t.Context(), list...))
 }
 
-// run lets the engine work until the test is over.
+// run runs the engine until the test is over.
 func (h *hall) run() (stop func()) {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan error)
@@ -143,7 +143,7 @@ func (h *hall) run() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// inBoth runs a test with a journal in a file and one in a database.
+// inBoth runs a test with a journal in a file and with one in a database.
 func inBoth(t *testing.T, test func(*testing.T, anyJournal)) {
 	for name, p := range map[string]process{
 		"in a file":     {Journal: filepath.Join(t.TempDir(), "journal.db")},
@@ -157,8 +157,8 @@ func inBoth(t *testing.T, test func(*testing.T, anyJournal)) {
 	}
 }
 
-// TestFlood lets one workspace have far more to do than the engine can, and then 199 others one
-// event each: those are decided before the backlog of the first, which has its turn like everybody.
+// TestFlood gives one workspace far more work than the engine can do, and then 199 others one event
+// each: these are decided before the backlog of the first, which gets its turns like any other.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -184,8 +184,8 @@ func TestFlood(t *testing.T) {
 		await(199, quiet)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		// A workspace of which nothing is being worked on has the next turn, so the one that floods has
-		// one for one at most; by their age its events would all have come first.
+		// A workspace without a lane in progress has the next turn, so the flooded workspace gets at most
+		// every other turn. By age, all its events would have come first.
 		flooding, rest := 0, 199
 		for i, w := range h.decided {
 			switch {
@@ -202,8 +202,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestFloodTimes measures how long it takes from an event to its effect in 199 workspaces, alone
-// and while another floods.
+// TestFloodTimes measures the time from an event to its effect in 199 workspaces, alone and while
+// another is flooded.
 func TestFloodTimes(t *testing.T) {
 	if *flood == 0 {
 		t.Skip("make flood measures it")
@@ -232,7 +232,7 @@ func at(sorted []time.Duration, percent int) time.Duration {
 }
 
 // round gives every quiet workspace so many events, one every 10 ms over all of them, and returns
-// how long each took to its effect, shortest first.
+// the times to their effects, shortest first.
 func (h *hall) round(name string, times int) (list []time.Duration) {
 	h.t.Helper()
 	for n := range times {

@@ -11,8 +11,8 @@ import (
 
 var errNoFinder = errors.New("the journal cannot take events that were found")
 
-// AcceptFound records events that nobody told of, unless they are known. When it returns they are
-// on disk, and no rule has run yet.
+// AcceptFound records events that no webhook delivered, unless they are known. When it returns they
+// are on disk, and no rule has run yet.
 func (e *Engine) AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error) {
 	finder, ok := e.journal.(journal.Finder)
 	if !ok {
@@ -25,8 +25,8 @@ func (e *Engine) AcceptFound(ctx context.Context, found ...rules.Finding) ([]boo
 	return fresh, err
 }
 
-// Behind returns how long the longest due lane has waited for a worker; 0 when none has. What is
-// done beside the work of rules waits for that.
+// Behind returns for how long the longest due lane has waited for a worker; 0 if none waits.
+// Background work uses it to give way to rules.
 func (e *Engine) Behind(ctx context.Context, now time.Time) (time.Duration, error) {
 	due, err := e.journal.Due(ctx, e.pausedWorkspaces())
 	if err != nil || due.IsZero() {

@@ -10,28 +10,28 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A fresh event is one with which a visit begins before it is recorded. Most events come to a lane
-// in which nothing waits, and rules decide on what the event itself carries: such an event is
-// recorded together with what was decided on it, and with the intent of the first call.
+// A freshEvent is an event that a visit begins with before it is recorded. Most events come to an
+// idle lane, and rules decide them by the data they carry: such an event is recorded in one commit
+// with its verdicts and the intent of the first call.
 //
-// Who delivers the event waits until it is recorded, so the service is not called before that, and
-// the journal not asked for what the event itself would be a part of.
+// The event's sender waits until it is recorded. So the visit does not call the service before
+// that, and does not query the journal for events among which this one would be.
 type freshEvent struct {
 	event    *journal.Event
 	noCalls  *actions.NoCalls
-	counted  bool      // events were to be counted, of which it is one
-	recorded chan bool // whether it was
+	counted  bool      // the rules wanted a count of events that includes this one
+	recorded chan bool // gets whether the event was recorded
 }
 
-// errRecordFirst says that an event cannot be decided on before it is recorded.
+// errRecordFirst says that an event must be recorded before it can be decided.
 var errRecordFirst = errors.New("the event must be recorded before it can be decided on")
 
-// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes
-// alone to a lane in which nothing waits is decided on by then, most often.
+// Accept records events. It is a triggers.Sink: when it returns they are on disk. A single event
+// for an idle lane is usually decided by then, too.
 func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	if len(events) == 1 {
-		if v := e.open(events[0]); v != nil {
-			if recorded, err := e.receive(ctx, v); recorded || err != nil {
+		if v := e.openFresh(events[0]); v != nil {
+			if recorded, err := e.visitFresh(ctx, v); recorded || err != nil {
 				return []bool{recorded}, err
 			}
 		}
@@ -43,10 +43,11 @@ func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, err
 	return fresh, err
 }
 
-// open begins a visit with a fresh event. It returns nil where the event has to wait for its turn.
-func (e *Engine) open(event rules.Event) *visit {
+// openFresh begins a visit with a fresh event. It returns nil if the event has to wait for its
+// turn.
+func (e *Engine) openFresh(event rules.Event) *visit {
 	w := e.workspaces[event.Workspace]
-	if w == nil || w.rules.Load() == nil || event.Rule != "" || e.holdOn(event.Workspace, "", "") != nil || e.shares.full(event.Workspace) {
+	if w == nil || w.rules.Load() == nil || event.Rule != "" || e.holdOn(event.Workspace, "", "") != nil || e.shares.isFull(event.Workspace) {
 		return nil
 	}
 	lane := e.journal.Open(event.Workspace, event.Lane)
@@ -64,23 +65,23 @@ func (e *Engine) open(event rules.Event) *visit {
 	return v
 }
 
-// receive decides on a fresh event, and reports whether it is recorded. Where runs begin, or the
-// event cannot be decided on yet, the visit is not over when the event is recorded, and goes on
-// behind that.
-func (e *Engine) receive(ctx context.Context, v *visit) (recorded bool, err error) {
+// visitFresh decides a fresh event, and reports whether the event is recorded. If the event starts
+// runs, or cannot be decided yet, the visit continues in the background after the event is
+// recorded.
+func (e *Engine) visitFresh(ctx context.Context, v *visit) (recorded bool, err error) {
 	fresh := v.fresh
 	visiting, noCalls := actions.ForbidCalls(e.workers.working)
 	fresh.noCalls = noCalls
 	began := time.Now()
 	end := func(err error) {
 		defer e.workers.visits.Done()
-		e.over(v, began, err)
+		e.endVisit(v, began, err)
 	}
-	if d := v.decide(visiting, fresh.event); d.isOver() {
+	if d := v.decide(visiting, fresh.event); d.isFinal() {
 		if err := e.visit(visiting, v, d); err == nil {
 			end(nil)
 		} else {
-			go end(err) // which may take long
+			go end(err) // releasing the lane may take long
 		}
 	} else {
 		go func() { end(e.visit(visiting, v, d)) }()
@@ -93,8 +94,8 @@ func (e *Engine) receive(ctx context.Context, v *visit) (recorded bool, err erro
 	}
 }
 
-// mayRecord returns an error where what was done rests on less than may be asked for behind the
-// record of the visit's fresh event.
+// mayRecord returns an error if the decision needed calls or counts that are only possible once the
+// event is recorded.
 func (f *freshEvent) mayRecord() error {
 	if f.counted || f.noCalls.Wanted() {
 		return errRecordFirst
@@ -102,14 +103,14 @@ func (f *freshEvent) mayRecord() error {
 	return nil
 }
 
-// recordFirst begins the visit again, and records its fresh event before that is decided on. What
-// keeps an event from being decided on does not keep it from being recorded.
+// recordFirst starts the visit over, and records its fresh event before deciding it. Whatever
+// prevents a decision on an event does not prevent recording it.
 func (v *visit) recordFirst(ctx context.Context) error {
 	f := v.fresh
 	*f.event = journal.Event{Event: f.event.Event}
 	f.counted = false
 	f.noCalls.Allow()
-	v.lane.Runs = nil // it was empty
+	v.lane.Runs = nil // the lane was idle
 	again := v.engine.newVisit(v.lane, v.clock, v.stopping)
 	again.fresh, again.hasWorker, again.since = f, v.hasWorker, v.since
 	*v = *again
@@ -119,35 +120,35 @@ func (v *visit) recordFirst(ctx context.Context) error {
 	return v.work(ctx, nil)
 }
 
-// recorded tells who delivered the visit's fresh event that it is recorded.
-func (v *visit) recorded() {
+// confirmRecorded tells the sender of the visit's fresh event that it is recorded.
+func (v *visit) confirmRecorded() {
 	v.fresh.noCalls.Allow()
 	v.fresh.recorded <- true
 	v.fresh = nil
 }
 
-// giveUpFresh gives back a lane whose fresh event could not be recorded by the visit. Its
-// deliverer may record it as any other.
-func (e *Engine) giveUpFresh(ctx context.Context, v *visit, err error) error {
+// releaseFresh releases a lane whose fresh event the visit could not record. The sender may record
+// the event in the usual way.
+func (e *Engine) releaseFresh(ctx context.Context, v *visit, err error) error {
 	if errors.Is(err, journal.ErrOccupied) {
 		e.journal.Drop(v.lane)
 		err = nil
 	} else {
-		err = e.leave(ctx, v.lane, v.clock, err) // nobody knows whether it was recorded
+		err = e.release(ctx, v.lane, v.clock, err) // it is unknown whether the event was recorded
 	}
 	v.fresh.recorded <- false
 	return err
 }
 
-// workerPatience is how long a visit that began beside the workers waits to become one of them.
-// Who delivers its event waits as long.
-const workerPatience = 250 * time.Millisecond
+// workerWait is how long a visit that began without a worker waits for one. The sender of its event
+// waits as long.
+const workerWait = 250 * time.Millisecond
 
-// acquireWorker makes the visit one of the workers, because it is about to call the service. Where
-// all of them are busy the visit halts, and the lane waits for its turn.
+// acquireWorker gives the visit one of the workers, because it is about to call the service. If all
+// are busy the visit halts, and the lane waits for its turn.
 func (v *visit) acquireWorker(ctx context.Context) bool {
 	if !v.hasWorker {
-		ctx, cancel := context.WithTimeout(ctx, workerPatience)
+		ctx, cancel := context.WithTimeout(ctx, workerWait)
 		defer cancel()
 		if v.hasWorker = v.engine.workers.Acquire(ctx, 1) == nil; !v.hasWorker {
 			v.halt()

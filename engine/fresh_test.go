@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// blocked is a service that does not answer some requests until it is told to.
+// blocked is a service that leaves some requests without an answer until it is released.
 type blocked struct {
 	these  func(*http.Request) bool
 	answer chan struct{}
@@ -50,7 +50,8 @@ func (d *desk) arrivesIn(conversation, id string) *journal.Event {
 	return must(d.journal.FindEvent(d.t.Context(), "default", id))
 }
 
-// What can be decided without asking anybody is decided when it is recorded, and not twice.
+// TestDecidedAtOnce shows that an event that can be decided without a call is decided when it is
+// recorded, and not twice.
 func TestDecidedAtOnce(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -67,8 +68,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// Whoever delivers an event does not wait for the service: what rules ask of it is asked when the
-// event is recorded.
+// TestNobodyWaitsForTheService shows that the sender of an event does not wait for the service:
+// what rules ask of it is asked after the event is recorded.
 func TestNobodyWaitsForTheService(t *testing.T) {
 	service := blocked{func(r *http.Request) bool { return r.Method == http.MethodGet }, make(chan struct{})}
 	d := newDesk(t, `
@@ -85,8 +86,8 @@ rules:
 	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
 }
 
-// Whoever delivers an event does not wait for workers either, where all of them are waiting for the
-// service.
+// TestNobodyWaitsForWorkers shows that the sender of an event does not wait for a worker either, if
+// all of them wait for the service.
 func TestNobodyWaitsForWorkers(t *testing.T) {
 	service := blocked{func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/messages") }, make(chan struct{})}
 	d := newDesk(t, `
@@ -111,7 +112,7 @@ rules:
 	})
 }
 
-// A faulty action has faults when it plans, so many of them.
+// A faulty action panics when it plans, the first so many times.
 type faulty struct {
 	actions.Action
 	left *atomic.Int32
@@ -124,8 +125,8 @@ func (f faulty) Plan(ctx context.Context, s *actions.Step) (actions.Next, error)
 	return f.Action.Plan(ctx, s)
 }
 
-// A fault in quando is not the end of the process, nor of the event at which it showed: it is
-// recorded, and tried again.
+// TestFault shows that a panic ends neither the process nor the event that caused it: the event is
+// recorded, and retried.
 func TestFault(t *testing.T) {
 	var left atomic.Int32
 	left.Store(2)

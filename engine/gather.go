@@ -12,8 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// gather adds an event to those of the same rule and by that are being collected.
-func (v *visit) gather(p *prospect, e *journal.Event) {
+// addToGather adds an event to those that are being gathered for the same rule and key.
+func (v *visit) addToGather(p *prospect, e *journal.Event) {
 	g := p.rule.Gather
 	v.change.Gather = append(v.change.Gather, journal.Gather{
 		Workspace: e.Workspace, Rule: p.rule.ID, By: p.by, Lane: v.lane.Name, Events: []int64{e.Seq}, Since: v.now(),
@@ -28,9 +28,9 @@ func (v *visit) gather(p *prospect, e *journal.Event) {
 	v.wake(until)
 }
 
-// endGathers decides on what was gathered, where it had been quiet for long enough by a time.
+// endGathers decides the gathers whose quiet time was over at the time by.
 func (v *visit) endGathers(ctx context.Context, by time.Time) error {
-	grown := slices.Clone(v.change.Gather) // the next visit sees them as they are
+	grown := slices.Clone(v.change.Gather) // these got an event in this visit; the next one sees their new end
 	for _, g := range slices.Clone(v.lane.Gathers) {
 		if slices.ContainsFunc(grown, func(n journal.Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
 			continue
@@ -45,9 +45,10 @@ func (v *visit) endGathers(ctx context.Context, by time.Time) error {
 	return nil
 }
 
-// endGather decides on the last of the gathered events, for all of them.
+// endGather decides the last of the gathered events, on behalf of all of them.
 func (v *visit) endGather(ctx context.Context, g *journal.Gather) error {
-	// The journal may refuse the end; what was done before must not be forgotten with it.
+	// The journal may refuse the end of the gather; commit the work done so far, so that it is not
+	// lost with it.
 	if err := v.save(ctx, false); err != nil {
 		return err
 	}
@@ -56,24 +57,24 @@ func (v *visit) endGather(ctx context.Context, g *journal.Gather) error {
 		return err
 	}
 	if len(events) == 0 {
-		v.gathered(g)
+		v.removeGather(g)
 		return nil
 	}
-	last, began := events[len(events)-1], v.moment()
+	last, began := events[len(events)-1], v.traceTime()
 	f := v.factsOf(last)
 	f.gathered, f.rule = events, g.Rule
 	f.decideAt(journal.GatherNow(g.Rule))
-	p, own, err := v.judgeAll(ctx, g, f)
+	p, own, err := v.judgeGathered(ctx, g, f)
 	if errors.Is(err, errStopped) {
 		v.halt()
 		return nil
 	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
-		halted, err := v.pause(ctx, missing)
+		halted, err := v.pauseWorkspace(ctx, missing)
 		if halted || err != nil {
 			return err
 		}
-		if pause, givenUp := patience(missing, v.now().Sub(g.Until)); !givenUp {
+		if pause, givenUp := retryDelay(missing, v.now().Sub(g.Until)); !givenUp {
 			g.Until = v.now().Add(pause)
 			return nil
 		}
@@ -88,19 +89,19 @@ func (v *visit) endGather(ctx context.Context, g *journal.Gather) error {
 	}
 	last.Verdicts[i] = *p.verdict
 	p.verdict = &last.Verdicts[i]
-	last.Answers = last.Answers.With(g.Rule, f.asked)
+	last.Answers = last.Answers.With(g.Rule, f.answers)
 	v.change.Decided = append(v.change.Decided, last)
-	v.matched(last, began)
-	v.gathered(g)
+	v.recordMatch(last, began)
+	v.removeGather(g)
 	if p.verdict.Outcome != journal.Fired {
 		return nil
 	}
-	sure := v.sure(p)
-	return v.begin(ctx, []*journal.Start{v.start(p, f, own)}, f, sure)
+	sure := v.certainToBegin(p)
+	return v.beginRuns(ctx, []*journal.Start{v.newStart(p, f, own)}, f, sure)
 }
 
-// judgeAll decides whether a rule fires for what was gathered for it.
-func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*prospect, *journal.Caused, error) {
+// judgeGathered decides whether a rule fires for its gathered events.
+func (v *visit) judgeGathered(ctx context.Context, g *journal.Gather, f *facts) (*prospect, *journal.Caused, error) {
 	rule := v.workspace.rules.Load().Rule(g.Rule)
 	p := &prospect{rule: rule, verdict: &journal.Verdict{Rule: g.Rule, Outcome: journal.Fired}}
 	own, err := v.recognise(ctx, f.event, f, true)
@@ -111,42 +112,42 @@ func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*pro
 		p.verdict.Because(journal.Failed, phrases.New(phrases.RuleGone))
 		return p, own, nil
 	}
-	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
+	p.verdict.Version, p.verdict.Stage = rule.Version, recordedStage(rule.Stage)
 	if h, err := v.pausedRule(g.Rule); h != nil || err != nil {
 		if h != nil {
 			p.verdict.Because(journal.Paused, h.Said())
 		}
 		return p, own, err
 	}
-	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != nil || err != nil {
+	if late, err := v.lateReason(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != nil || err != nil {
 		p.verdict.Because(journal.Late, late)
 		return p, own, err
 	}
 	return p, own, v.conditions(ctx, p, f)
 }
 
-// gathered ends a gather.
-func (p *pending) gathered(g *journal.Gather) {
+// removeGather ends a gather.
+func (p *pending) removeGather(g *journal.Gather) {
 	p.change.Ended = append(p.change.Ended, g)
 	p.lane.Gathers = slices.DeleteFunc(p.lane.Gathers, func(other *journal.Gather) bool { return other == g })
 }
 
-// expands reports whether an event is a tick of a rule that goes through a list: each item becomes
-// an event of its own.
-func expands(rule *rules.Rule, e *journal.Event) bool {
+// isListTick reports whether an event is a tick of a rule with a list: each item becomes an event
+// of its own.
+func isListTick(rule *rules.Rule, e *journal.Event) bool {
 	return e.Type == "schedule" && len(e.Data) == 0 && rule.When.Schedule != nil && rule.When.Schedule.Each != ""
 }
 
-// expand records an event for each item of a tick's list. It may be done again: an item's event is
-// known by the tick and the item.
-func (j *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
+// expandTick records an event for each item of a tick's list. It is safe to repeat: the ids of the
+// tick and of the item identify the item's event.
+func (j *judge) expandTick(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
 	schedule := rule.When.Schedule
 	eval := j.evaluate(ctx, rule, f)
 	where := make(map[string]any, len(schedule.Where))
 	for _, s := range schedule.Where {
 		value, err := eval.Render(s.Value)
 		if err != nil {
-			if err := unanswered(err); err != nil {
+			if err := deskFailure(err); err != nil {
 				return err
 			}
 			verdict.Outcome, verdict.Error = journal.Failed, fmt.Sprintf("where: %s: %v", s.Name, err)
@@ -166,7 +167,7 @@ func (j *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, 
 	}
 	for item, err := range j.workspace.Desk.Items(ctx, schedule.Each, where) {
 		if err != nil {
-			if permanent := unanswered(&deskError{err}) == nil; permanent {
+			if permanent := deskFailure(&deskError{err}) == nil; permanent {
 				verdict.Outcome, verdict.Error = journal.Failed, err.Error()
 				return record()
 			}

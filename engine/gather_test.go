@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// What was gathered waits while the service cannot be asked, and asks again with pauses.
+// TestGatherWhileTheServiceIsDown shows that gathered events wait while the service does not
+// answer, and that the service is asked again with backoff.
 func TestGatherWhileTheServiceIsDown(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -26,7 +27,8 @@ rules:
 	d.expect(send + "got 1")
 }
 
-// An answer to what was gathered is not sent hours later; waiting for quiet does not count.
+// TestGatheredAndLate shows that gathered events are not answered hours later, and that the quiet
+// time does not count as late.
 func TestGatheredAndLate(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -46,8 +48,8 @@ rules:
 	d.wantStates("slow", journal.Done)
 }
 
-// A gather decides on the last of all messages, also of those that its condition would not be true
-// for by themselves.
+// TestGatherOfWhatDoesNotFit shows that a gather decides the last of all messages, even if the
+// condition would be false for it alone.
 func TestGatherOfWhatDoesNotFit(t *testing.T) {
 	d := newDesk(t, `
 rules:

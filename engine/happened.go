@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// happenedAtOnce is how many events of a lane are read at a time.
-const happenedAtOnce = 100
+// happenedBatch is how many events of a lane are read at a time.
+const happenedBatch = 100
 
-// happened goes through the events of a lane with one of these types, created at or after since,
-// oldest first: all of them, however many there are, a part at a time. What the journal gets
-// meanwhile may be left out.
-func (e *Engine) happened(ctx context.Context, workspace, lane string, types []string, since time.Time) iter.Seq2[*journal.Event, error] {
+// eventsSince yields all events of a lane with one of these types that were created at or after
+// since, oldest first. It reads them in batches. Events that are recorded meanwhile may be missing.
+func (e *Engine) eventsSince(ctx context.Context, workspace, lane string, types []string, since time.Time) iter.Seq2[*journal.Event, error] {
 	return func(yield func(*journal.Event, error) bool) {
-		seen := map[int64]bool{} // of those that were created at since
-		for most := happenedAtOnce; ; {
+		seen := map[int64]bool{} // events created at since, by sequence number
+		for most := happenedBatch; ; {
 			list, err := e.journal.Happened(ctx, workspace, lane, types, since, most)
 			if err != nil {
 				yield(nil, err)
@@ -40,8 +39,8 @@ func (e *Engine) happened(ctx context.Context, workspace, lane string, types []s
 			case len(list) < most:
 				return
 			case since.After(from):
-				most = happenedAtOnce
-			default: // all are of one moment
+				most = happenedBatch
+			default: // the whole batch was created at one instant
 				most *= 2
 			}
 		}

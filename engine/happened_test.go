@@ -15,7 +15,7 @@ import (
 // many is more than the engine reads of a lane at once.
 const many = 250
 
-// chatter lets a customer write much at one moment, and something at last.
+// chatter lets a customer write many messages at one instant, and last at the end.
 func (d *desk) chatter(last string) {
 	d.t.Helper()
 	for i := range many {
@@ -24,8 +24,8 @@ func (d *desk) chatter(last string) {
 	d.customer(ana, last)
 }
 
-// An answer is heard also when much was written between the question and it, before the run could
-// wait for it.
+// TestAnswerBehindManyMessages shows that a wait gets its answer even if many messages came between
+// the question and the answer, before the run could wait.
 func TestAnswerBehindManyMessages(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -47,7 +47,8 @@ rules:
 	d.expect(send + "heard yes")
 }
 
-// An event of cancel_on that came before what it ends is found among many others.
+// TestEndingBehindManyMessages shows that an event of cancel_on that came before the event it
+// cancels is found among many others.
 func TestEndingBehindManyMessages(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -71,8 +72,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// What a call of the engine caused is known when the service tells of it twice, also where it told
-// of much else just before.
+// TestEchoBehindManyEvents shows that the effects of a call are recognised when the service reports
+// them twice, even if it reported much else just before.
 func TestEchoBehindManyEvents(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -102,5 +103,5 @@ rules:
 	d.rest()
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", Sector: "Sales"}))
 	d.pass(time.Hour)
-	d.expect(send+"You are with Sales", send+"You are with Sales") // the service told of the transfer twice
+	d.expect(send+"You are with Sales", send+"You are with Sales") // the service reported the transfer twice
 }

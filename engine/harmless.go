@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Harmless returns a text as it may be shown to people. Customers write what the journal holds:
-// characters that would steer a terminal or a page, or turn around what stands beside them, are
-// written as escapes.
+// Harmless returns a text in a form that is safe to show. The journal holds text written by
+// customers: Harmless escapes characters that would control a terminal or a page, or reverse the
+// text beside them.
 func Harmless(s string) string {
 	if strings.IndexFunc(s, Steers) < 0 && utf8.ValidString(s) {
 		return s
@@ -32,8 +32,8 @@ func Harmless(s string) string {
 	return b.String()
 }
 
-// Steers reports whether a character does something else than to stand in its place. The joiners do
-// not: emoji and some scripts are written with them.
+// Steers reports whether a character has an effect beyond its own place in the text. The joiners do
+// not count: emoji and some scripts need them.
 func Steers(r rune) bool {
 	if r == '\u200c' || r == '\u200d' {
 		return false

@@ -13,27 +13,27 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// heard is what an event means to the unfinished runs of its lane.
-type heard struct {
+// runEffects is what an event does to the unfinished runs of its lane.
+type runEffects struct {
 	ended map[*journal.Run]ending
 	woken map[*journal.Run]*journal.Step
 }
 
-// An ending is how an event ends a run; the zero value is not at all.
+// An ending is how an event ends a run; the zero value means that it does not.
 type ending struct {
 	state  journal.State
 	reason *phrases.Phrase
 }
 
-// hear finds out which runs an event ends, and which wait for it. What the run itself caused means
-// nothing to it.
-func (j *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
-	var h heard
+// effectsOnRuns finds the runs that an event ends, and those that wait for it. An event that a run
+// itself caused has no effect on that run.
+func (j *judge) effectsOnRuns(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (runEffects, error) {
+	var h runEffects
 	for _, r := range j.lane.Runs {
 		if r.Home != j.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}
-		end, err := j.ends(ctx, r, e, f)
+		end, err := j.endingOf(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -41,7 +41,7 @@ func (j *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journ
 			put(&h.ended, r, end)
 			continue
 		}
-		step, err := j.awaiting(ctx, r, e, f)
+		step, err := j.waitingStep(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -52,8 +52,8 @@ func (j *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journ
 	return h, nil
 }
 
-// take carries out what was heard.
-func (h heard) take(v *visit, e *journal.Event) {
+// apply carries out the effects.
+func (h runEffects) apply(v *visit, e *journal.Event) {
 	for r, end := range h.ended {
 		if r.Lane == v.lane.Name {
 			v.finish(r, end.state, end.reason)
@@ -71,9 +71,9 @@ func (h heard) take(v *visit, e *journal.Event) {
 	}
 }
 
-// ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and
-// happened not before what started the run.
-func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
+// endingOf returns how an event ends a run. It does so if the rule names it in cancel_on, and if it
+// did not happen before the event that started the run.
+func (j *judge) endingOf(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
 	rule, err := j.ruleOf(ctx, r)
 	if err != nil || rule == nil {
 		return ending{}, err
@@ -84,24 +84,24 @@ func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 		}
 		trigger, err := j.event(ctx, r.Event)
 		if errors.Is(err, journal.ErrNoEvent) {
-			return ending{}, nil // its next step will find that out
+			return ending{}, nil // the run's next step finds that out
 		}
 		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
 			return ending{}, err
 		}
 		if e.Type == trigger.Type && e.CreatedAt.Equal(trigger.CreatedAt) && e.Seq < trigger.Seq {
-			return ending{}, nil // else two of one instant would end each other's runs
+			return ending{}, nil // otherwise two events of one instant would end each other's runs
 		}
 		met := true
 		if m.If != nil {
 			met, err = j.evaluate(ctx, rule, f).True(m.If)
 		}
-		if err := unanswered(err); err != nil {
+		if err := deskFailure(err); err != nil {
 			return ending{}, err
 		}
 		switch {
 		case err != nil:
-			// Whether it should go on is not known, and a person will see that it did not.
+			// It is unknown whether the run should continue. As a failure, it is visible to people.
 			return ending{journal.FailedRun, phrases.New(phrases.CancelFailed, e.Type, err)}, nil
 		case met:
 			return ending{journal.Cancelled, phrases.New(phrases.CancelOn, e.Type)}, nil
@@ -110,9 +110,8 @@ func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 	return ending{}, nil
 }
 
-// mayConcern reports whether an event that is not decided yet may end the run, or be what it waits
-// for: because it cannot be decided, or because so much waits in the lane that the run has its turn
-// before.
+// mayConcern reports whether an undecided event may end the run, or be the event that it waits for:
+// the event could not be decided, or it is not loaded because the lane has so many.
 func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 	if !v.postponed && !v.lane.More || r.Home != v.lane.Name {
 		return false, nil
@@ -127,7 +126,7 @@ func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 		return false, nil
 	}
 	if !v.postponed {
-		return v.concernedBehind(ctx, r, rule, s)
+		return v.concernedByUnloaded(ctx, r, rule, s)
 	}
 	for _, e := range v.lane.Events {
 		if e.Decided || e.Seq == r.Event {
@@ -136,17 +135,17 @@ func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 		if slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
 			return true, nil
 		}
-		if step, err := v.awaiting(ctx, r, e, v.factsOf(e)); step != nil || err != nil {
+		if step, err := v.waitingStep(ctx, r, e, v.factsOf(e)); step != nil || err != nil {
 			return true, err
 		}
 	}
 	return v.lane.More, nil
 }
 
-// concernedBehind reports whether an event that waits in the lane may end a run, or was in time to
-// end its wait, although it was received when the run was due. What is recorded before a run goes
-// on is heard first.
-func (j *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
+// concernedByUnloaded reports whether an event of the lane that is not loaded may end a run, or
+// came in time to end its wait, although it was received after the run was due. A run sees every
+// event that was recorded before it continues.
+func (j *judge) concernedByUnloaded(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
 	var types []string
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
@@ -167,7 +166,7 @@ func (j *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 	if err != nil {
 		return false, err
 	}
-	for e, err := range j.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+	for e, err := range j.engine.eventsSince(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
 		if err != nil {
 			return false, fmt.Errorf("look for events that the run has not heard: %w", err)
 		}
@@ -181,9 +180,9 @@ func (j *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 	return false, nil
 }
 
-// awaiting returns the step of a run that waits for an event like this one, also while the run is
-// held or could not look at one before.
-func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
+// waitingStep returns the step of a run that waits for an event like this one, even while the run
+// is held, or if its condition could not be evaluated for an earlier event.
+func (j *judge) waitingStep(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
 	s := r.Current()
 	if s == nil || s.Verb != "wait_for" || s.State != journal.StepWaiting {
 		return nil, nil
@@ -192,7 +191,7 @@ func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, 
 	if err != nil || !slices.Contains(rec.For, e.Type) {
 		return nil, err
 	}
-	at, err := f.happened(ctx)
+	at, err := f.happenedAt(ctx)
 	if err != nil || !rec.answers(e, at) {
 		return nil, err
 	}
@@ -202,9 +201,9 @@ func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, 
 // clockSlack is how far the service's clock may be from ours.
 const clockSlack = 5 * time.Second
 
-// endedBefore looks for an event that ends a run before it begins: one that came before what
-// started it, but happened after.
-func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
+// endedBeforeStart looks for an event that ends a run before it begins: it was recorded before the
+// event that started the run, but happened after it.
+func (j *judge) endedBeforeStart(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
 	if len(rule.CancelOn) == 0 {
 		return ending{}, nil
 	}
@@ -212,7 +211,7 @@ func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
 	}
-	for e, err := range j.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+	for e, err := range j.engine.eventsSince(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
 		if err != nil {
 			return ending{}, fmt.Errorf("look for events that end the run: %w", err)
 		}
@@ -220,22 +219,22 @@ func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 			continue
 		}
 		f := j.factsOf(e)
-		if unsettled, err := j.unsettled(ctx, e, f); err != nil {
+		if unsettled, err := j.mayBeOpenCalls(ctx, e, f); err != nil {
 			return ending{}, err
 		} else if unsettled {
 			continue
 		}
-		if end, err := j.ends(ctx, r, e, f); err != nil || end.state != "" {
+		if end, err := j.endingOf(ctx, r, e, f); err != nil || end.state != "" {
 			return end, err
 		}
 	}
 	return ending{}, nil
 }
 
-// unsettled reports whether an event that is not decided yet may be the doing of a call of this
-// lane that has no receipt. Its facts do not tell whose doing it is; the run hears it when the
-// event is decided, which waits for the receipt.
-func (j *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
+// mayBeOpenCalls reports whether an undecided event may be caused by a call of this lane that has
+// no receipt. Its facts do not show whether it is. The run gets the event when it is decided, which
+// waits for the receipt.
+func (j *judge) mayBeOpenCalls(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
 	if e.Decided || slices.ContainsFunc(j.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
 		return false, nil
 	}
@@ -248,7 +247,7 @@ func (j *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool
 			continue
 		}
 		sender, err := f.clientID(ctx)
-		if err := unanswered(err); err != nil {
+		if err := deskFailure(err); err != nil {
 			return false, err
 		}
 		if err == nil && (sender == "" || strings.Contains(string(rec.Intent.Request), ObjectKey(sender))) {

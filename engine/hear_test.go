@@ -51,7 +51,7 @@ rules:
 	})
 }
 
-// Of two messages of one instant the later one counts.
+// TestTwoEventsOfOneInstant shows that of two messages of one instant the later one counts.
 func TestTwoEventsOfOneInstant(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -65,7 +65,7 @@ rules:
 	}
 }
 
-// A wait that is taken again hears what comes.
+// TestRetryAfterOnError shows that a wait that is taken again gets the events that come.
 func TestRetryAfterOnError(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -91,7 +91,8 @@ rules:
 	d.expect(send + "4")
 }
 
-// A run does not go on past an event that may end it and cannot be decided yet.
+// TestEndingThatCannotBeDecidedYet shows that a run does not continue past an event that may end it
+// and cannot be decided yet.
 func TestEndingThatCannotBeDecidedYet(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -106,8 +107,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// A wait for an answer is not over while an event that came in time cannot be decided yet: it may
-// be the answer.
+// TestAnswerThatCannotBeDecidedYet shows that a wait for an answer does not end while an event that
+// came in time cannot be decided yet: it may be the answer.
 func TestAnswerThatCannotBeDecidedYet(t *testing.T) {
 	for _, behind := range []int{0, 2 * journal.MostEvents} {
 		d := newDesk(t, `
@@ -134,8 +135,8 @@ rules:
 	}
 }
 
-// A run does not go on past an event that waits for a call to be settled where one behind it ends
-// the run.
+// TestEndingBehindAnOpenCall shows that a run does not continue past an event that waits for a call
+// to be settled, if an event behind it ends the run.
 func TestEndingBehindAnOpenCall(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -154,8 +155,8 @@ rules:
 	d.wantStates("moves", journal.Done)
 }
 
-// A run is not ended by a message of the engine whose call has no receipt yet: it is heard when it
-// is known whose it is.
+// TestOwnMessageWithoutReceiptEndsNothing shows that a message of the engine whose call has no
+// receipt yet does not end a run: the run gets it once the sender is known.
 func TestOwnMessageWithoutReceiptEndsNothing(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -171,14 +172,15 @@ rules:
 	d.wantStates("sla", journal.Waiting)
 	d.expect(send + "hello")
 
-	// Somebody's message ends it, as ever.
+	// A person's message ends it, as always.
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
 	d.pass(time.Hour)
 	d.wantStates("sla", journal.Cancelled)
 }
 
-// An event of cancel_on counts from the instant of what started the run on, in whatever order the
-// two are recorded. Of events of one type and instant, only what was recorded later does.
+// TestEndingOfTheSameInstant shows that an event of cancel_on counts from the instant of the event
+// that started the run, in whatever order the two are recorded. Of events with the same type and
+// instant, only those recorded later count.
 func TestEndingOfTheSameInstant(t *testing.T) {
 	for _, first := range []string{"attendance.opened", "message.sent"} {
 		d := newDesk(t, `

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// holds are what is stopped, as last read from the journal or put there.
+// holds are the holds in force, as last read from the journal or written there.
 type holds struct{ list []journal.Hold }
 
-// holdOn returns what stops a rule of a workspace in a lane now, or with an empty rule the whole
-// workspace; nil is nothing. A workspace that is stopped stops its rules.
+// holdOn returns the hold on a rule of a workspace in a lane or, with an empty rule, the hold on
+// the whole workspace; nil if there is none. A hold on a workspace covers its rules.
 func (e *Engine) holdOn(workspace, rule, lane string) *journal.Hold {
 	h := e.holds.Load()
 	if h == nil {
@@ -28,12 +28,11 @@ func (e *Engine) holdOn(workspace, rule, lane string) *journal.Hold {
 	return nil
 }
 
-// errStopped says that the workspace was stopped while something was being decided, which must wait
-// then.
+// errStopped says that a hold was placed on the workspace during a decision, which must wait then.
 var errStopped = errors.New("the workspace is stopped")
 
-// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an
-// error: nothing is lost by that, it only comes later.
+// pausedRule returns the hold on a rule alone; nil if there is none. A hold on the whole workspace
+// is an error: the decision is not lost, it only comes later.
 func (l *laneState) pausedRule(rule string) (*journal.Hold, error) {
 	h := l.engine.holdOn(l.lane.Workspace, rule, l.lane.Name)
 	if h != nil && h.Rule == "" {
@@ -42,18 +41,18 @@ func (l *laneState) pausedRule(rule string) (*journal.Hold, error) {
 	return h, nil
 }
 
-// leaveAlone notes a workspace that is not configured here: its lanes are another engine's, or wait
-// until it is configured again.
-func (e *Engine) leaveAlone(workspace string) {
+// skipUnconfigured remembers a workspace that is not configured here: its lanes belong to another
+// engine, or wait until the workspace is configured again.
+func (e *Engine) skipUnconfigured(workspace string) {
 	if e.workspaces[workspace] == nil {
-		e.strangers.Store(workspace, true)
+		e.unconfigured.Store(workspace, true)
 	}
 }
 
-// pausedWorkspaces lists the workspaces in which nothing is to be done.
+// pausedWorkspaces lists the workspaces in which no lane may be claimed.
 func (e *Engine) pausedWorkspaces() []string {
 	var names []string
-	e.strangers.Range(func(name, _ any) bool {
+	e.unconfigured.Range(func(name, _ any) bool {
 		names = append(names, name.(string))
 		return true
 	})
@@ -66,11 +65,11 @@ func (e *Engine) pausedWorkspaces() []string {
 	return names
 }
 
-// readHolds learns what is stopped, also by other processes. Pauses that the service asked for end
-// by themselves.
+// readHolds reads the holds from the journal, including those of other processes. It lifts pauses
+// that the service asked for and that have ended.
 func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
-	e.holding.Lock()
-	defer e.holding.Unlock()
+	e.holdsMu.Lock()
+	defer e.holdsMu.Unlock()
 	list, err := e.journal.Holds(ctx)
 	if err != nil {
 		return fmt.Errorf("read what is stopped: %w", err)
@@ -85,13 +84,13 @@ func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("end a pause: %w", err)
 		}
 	}
-	e.tell(kept)
+	e.replaceHolds(kept)
 	return nil
 }
 
-// tell replaces what is stopped and tells the observer of the difference. The caller holds the
-// lock.
-func (e *Engine) tell(list []journal.Hold) {
+// replaceHolds replaces the known holds, and tells the observer what has changed. The caller has
+// locked holdsMu.
+func (e *Engine) replaceHolds(list []journal.Hold) {
 	var before []journal.Hold
 	if h := e.holds.Load(); h != nil {
 		before = h.list
@@ -113,10 +112,10 @@ func (e *Engine) tell(list []journal.Hold) {
 	}
 }
 
-// stop holds something from this moment on.
-func (e *Engine) stop(ctx context.Context, h journal.Hold) error {
-	e.holding.Lock()
-	defer e.holding.Unlock()
+// placeHold writes a hold to the journal, in force from now on.
+func (e *Engine) placeHold(ctx context.Context, h journal.Hold) error {
+	e.holdsMu.Lock()
+	defer e.holdsMu.Unlock()
 	if _, err := e.journal.Hold(ctx, h); err != nil {
 		return fmt.Errorf("stop %s: %w", h.What(), err)
 	}
@@ -124,29 +123,29 @@ func (e *Engine) stop(ctx context.Context, h journal.Hold) error {
 	if err != nil {
 		return fmt.Errorf("read what is stopped: %w", err)
 	}
-	e.tell(list)
+	e.replaceHolds(list)
 	return nil
 }
 
-// learn adds a hold that the journal told of, so that it is known before the next look.
-func (e *Engine) learn(h journal.Hold) {
-	e.holding.Lock()
-	defer e.holding.Unlock()
+// addHold adds a hold that the journal reported, so that it is known before the next regular read.
+func (e *Engine) addHold(h journal.Hold) {
+	e.holdsMu.Lock()
+	defer e.holdsMu.Unlock()
 	var list []journal.Hold
 	if on := e.holds.Load(); on != nil {
 		list = slices.DeleteFunc(slices.Clone(on.list), func(before journal.Hold) bool { return before.Compare(h) == 0 })
 	}
-	e.tell(append(list, h))
+	e.replaceHolds(append(list, h))
 }
 
-// Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything,
-// until Resume. Calls under way come to their end; no other begins, in any engine.
+// Pause places a hold on a rule or, with an empty rule, on a workspace or, with an empty workspace,
+// on everything, until Resume. Calls in progress end normally; no other call begins, in any engine.
 func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
-	return e.stop(ctx, journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: now})
+	return e.placeHold(ctx, journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: now})
 }
 
-// Resume lets go on what a person or a bound has stopped: of a rule also where it is stopped in one
-// lane. It reports whether anything was stopped.
+// Resume lifts the holds that a person or a safety bound has placed, for a rule also those in a
+// single lane. It reports whether there were any.
 func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule string) (bool, error) {
 	holds, err := e.journal.Holds(ctx)
 	if err != nil {
@@ -166,8 +165,7 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 // ReloadHolds reads the holds from the journal now, instead of at the next regular read.
 func (e *Engine) ReloadHolds(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
 
-// probe asks the service whether it takes the keys again that it refused, of one workspace after
-// the other.
+// probe asks the service whether it accepts refused keys again, one workspace after the other.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
 	for _, name := range slices.Sorted(maps.Keys(e.workspaces)) {
 		if err := e.workspaces[name].probe(ctx, e, now); err != nil {
@@ -177,7 +175,7 @@ func (e *Engine) probe(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// probe asks the service whether it takes the key of the workspace again, where it refused it.
+// probe asks the service whether it accepts the workspace's key again, if it refused it.
 func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 	h := e.holds.Load()
 	if h == nil {
@@ -190,7 +188,7 @@ func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 		if err := w.Desk.Probe(ctx); err != nil {
 			e.log.Warn("the service still refuses the key", "workspace", on.Workspace, "error", Discreet(err))
 			on.Until = now.Add(probeEvery)
-			if err := e.stop(ctx, on); err != nil {
+			if err := e.placeHold(ctx, on); err != nil {
 				return err
 			}
 			continue
@@ -208,7 +206,7 @@ func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 // probeEvery is how often a refused key is tried again.
 const probeEvery = 30 * time.Second
 
-// nextHold returns when something that is stopped must be looked at; the zero time is never.
+// nextHold returns when a hold must be checked next; the zero time means never.
 func (e *Engine) nextHold() (next time.Time) {
 	h := e.holds.Load()
 	if h == nil {

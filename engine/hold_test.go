@@ -15,13 +15,13 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// lifting lifts a hold just before a run is recorded as held by it.
-type lifting struct {
+// liftBeforeSave lifts a hold just before a run is recorded as held by it.
+type liftBeforeSave struct {
 	fileJournal
 	lifted bool
 }
 
-func (j *lifting) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
+func (j *liftBeforeSave) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	for _, r := range c.Runs {
 		if r.Run.State == journal.Held && !j.lifted {
 			j.lifted = true
@@ -33,13 +33,14 @@ func (j *lifting) Save(ctx context.Context, l *journal.Lane, c *journal.Change) 
 	return j.fileJournal.Save(ctx, l, c)
 }
 
-// A rule that is resumed in the moment in which its run is held goes on.
+// TestResumedWhileItIsHeld shows that a rule continues if it is resumed just as its run is being
+// held.
 func TestResumedWhileItIsHeld(t *testing.T) {
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) journal.Journal { return &lifting{fileJournal: j} }
+		o.journal = func(j fileJournal) journal.Journal { return &liftBeforeSave{fileJournal: j} }
 	})
 	d.customer(ana, "hello")
 	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
@@ -49,14 +50,14 @@ rules:
 	d.expect(send + "hello")
 }
 
-// outpaced is a journal in which a hold is lifted between the engine's look at what is stopped and
+// liftBeforeClaim is a journal in which a hold is lifted between the engine's read of the holds and
 // its claim.
-type outpaced struct {
+type liftBeforeClaim struct {
 	fileJournal
 	lift bool
 }
 
-func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*journal.Lane, error) {
+func (j *liftBeforeClaim) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*journal.Lane, error) {
 	if j.lift {
 		if _, err := j.Lift(ctx, now, journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson}); err != nil {
 			return nil, err
@@ -65,16 +66,16 @@ func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []str
 	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
-// A run goes on whose rule is resumed beside the engine, also when the engine comes to its lane
-// before it has learnt of that.
+// TestResumedBeforeItIsKnown shows that a run continues after another process has resumed its rule,
+// even if the engine visits its lane before it has read that.
 func TestResumedBeforeItIsKnown(t *testing.T) {
-	var kept *outpaced
+	var kept *liftBeforeClaim
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
 `, func(o *deskOptions) {
 		o.journal = func(j fileJournal) journal.Journal {
-			kept = &outpaced{fileJournal: j}
+			kept = &liftBeforeClaim{fileJournal: j}
 			return kept
 		}
 	})
@@ -89,7 +90,7 @@ rules:
 	d.expect(send + "hello")
 }
 
-// stopper stops something while the first call is under way.
+// stopper places a hold while the first call is in flight.
 type stopper struct {
 	actions.Action
 	once *sync.Once
@@ -101,8 +102,8 @@ func (a stopper) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 	return a.Action.Do(ctx, s, i)
 }
 
-// What is stopped in the middle of a run's steps begins no other call, and goes on behind the last
-// one when it is resumed.
+// TestStoppedBetweenSteps shows that a run that is put on hold between its steps begins no other
+// call, and continues behind the last one when it is resumed.
 func TestStoppedBetweenSteps(t *testing.T) {
 	for name, rule := range map[string]string{"everything": "", "the rule": "it"} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +136,7 @@ rules:
 	}
 }
 
-// counting counts how often the journal is asked for lanes.
+// counting counts how often lanes are claimed from the journal.
 type counting struct {
 	fileJournal
 	claims atomic.Int64
@@ -146,7 +147,8 @@ func (j *counting) Claim(ctx context.Context, now time.Time, n int, except []str
 	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
-// While a refused key is about to be tried again the journal is left in peace.
+// TestRefusedKeyIsNotSpunOn shows that the engine does not poll the journal in a loop while a
+// refused key is about to be probed.
 func TestRefusedKeyIsNotSpunOn(t *testing.T) {
 	var kept *counting
 	d := newDesk(t, `
@@ -170,7 +172,7 @@ rules:
 	}
 }
 
-// slowHolds is a journal that takes its time to say what is stopped, once it is told to.
+// slowHolds is a journal that is slow to return the holds, once it is told to be.
 type slowHolds struct {
 	fileJournal
 	slow          atomic.Bool
@@ -189,8 +191,8 @@ func (j *slowHolds) Holds(ctx context.Context) ([]journal.Hold, error) {
 	return j.fileJournal.Holds(ctx)
 }
 
-// What arrives while an engine that starts does not know yet what is stopped leads to nothing that
-// is stopped.
+// TestStoppedBeforeTheStart shows that an event that arrives before a starting engine has read the
+// holds starts nothing that is on hold.
 func TestStoppedBeforeTheStart(t *testing.T) {
 	for name, test := range map[string]struct {
 		workspace, rule string
@@ -242,20 +244,20 @@ rules:
 	}
 }
 
-// interrupting is a journal in which everything is paused just before events are read for the first
-// time.
-type interrupting struct {
+// pauseBeforeRead is a journal in which everything is paused just before events are read for the
+// first time.
+type pauseBeforeRead struct {
 	fileJournal
 	pause func()
 }
 
-func (j interrupting) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
+func (j pauseBeforeRead) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	j.pause()
 	return j.fileJournal.Events(ctx, seqs...)
 }
 
-// What is being decided on while everything is stopped is decided on afterwards, and not taken for
-// what comes while a single rule is paused.
+// TestStoppedWhileItIsDecided shows that an event that is being decided while everything is paused
+// is decided afterwards, and is not handled like one that comes while a single rule is paused.
 func TestStoppedWhileItIsDecided(t *testing.T) {
 	for name, rule := range map[string]string{
 		"an event": `
@@ -276,7 +278,7 @@ rules:
 				}
 			})
 			d = newDesk(t, rule, func(o *deskOptions) {
-				o.journal = func(j fileJournal) journal.Journal { return interrupting{j, pause} }
+				o.journal = func(j fileJournal) journal.Journal { return pauseBeforeRead{j, pause} }
 				o.transport = answering(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, "/attendance") {
 						pause()

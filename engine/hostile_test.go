@@ -21,8 +21,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// hostile are the insides of an event's data, each about n bytes long, as costly as somebody could
-// make them.
+// hostile returns contents for an event's data, each about n bytes long, and as costly as an
+// attacker could make them.
 func hostile(n int) map[string]string {
 	long := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	several := func(format string) string {
@@ -50,7 +50,7 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// Whatever an event of 123 KiB is made of, it is received, decided on, followed and explained
+// TestHostileEvents shows that any event of 123 KiB is received, decided, followed and explained
 // within a second of processor time.
 func TestHostileEvents(t *testing.T) {
 	d := newDesk(t, `

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk
-// does not care; one that answers from what was recorded does.
+// An Inquiry says for which run or decision a desk is asked, or an action is planned. The service's
+// own desk ignores it; a desk that answers from the journal needs it.
 type Inquiry struct {
-	Event   *journal.Event // that the facts are about
-	Trigger *journal.Event // of the run; the event itself where there is no run yet
-	Rule    string         // that decides alone, on what it has gathered; empty while all rules decide, and in a run
+	Event   *journal.Event // the event that the facts are about
+	Trigger *journal.Event // the event that started the run; Event if there is no run yet
+	Rule    string         // the rule that decides alone, on what it gathered; empty while all rules decide, and in a run
 	Run     *journal.Run   // nil while it is decided whether there is one
-	Step    string         // of the run, by its path; empty before the first
-	Passed  Passed         // the waits that the run has behind it
+	Step    string         // the path of the run's step; empty before the first
+	Passed  Passed         // the waits that the run has passed
 	Now     time.Time
 
-	// Which says that only what a run is about is to be found out: no expression looks at the
-	// answer.
+	// Which says that the question only serves to find out what the run is about: no expression sees
+	// the answer.
 	Which bool
 }
 
-// Passed stands for the waits that a run has behind it: it is the same where the waits were, and
-// what ended them. Empty is none.
+// Passed is a digest of the waits that a run has passed: equal digests mean the same waits, ended
+// by the same events. Empty means none.
 type Passed string
 
-// with returns what stands for one more wait, as its rule has it, and the id of what ended a
-// wait_for; an empty one is that its time was over.
+// with returns the digest after one more wait. wait is its text in the rule; event is the id of the
+// event that ended a wait_for, empty if its time ran out.
 func (p Passed) with(wait, event string) Passed {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %q", p, wait, event))
 	return Passed(hex.EncodeToString(sum[:16]))
@@ -38,18 +38,18 @@ func (p Passed) with(wait, event string) Passed {
 
 type inquiryKey struct{}
 
-// asking tells a desk who asks.
+// asking adds the inquiry of these facts to a context, for the desk.
 func (f *facts) asking(ctx context.Context) context.Context {
 	return context.WithValue(ctx, inquiryKey{}, f)
 }
 
-// InquiryOf returns on whose behalf something is asked. It is not ok outside of an engine.
+// InquiryOf returns the inquiry of a context. It is not ok outside of an engine.
 func InquiryOf(ctx context.Context) (q Inquiry, ok bool) {
 	f, ok := ctx.Value(inquiryKey{}).(*facts)
 	if !ok {
 		return q, false
 	}
-	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now(), Which: f.which}
+	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now(), Which: f.lookingUp}
 	if q.Trigger == nil {
 		q.Trigger = f.event
 	}

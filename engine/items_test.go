@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The items of a for_each are read back one by one as they were recorded together.
+// TestItemsAreReadBack shows that the items of a for_each are decoded one by one as they were
+// recorded together.
 func TestItemsAreReadBack(t *testing.T) {
 	for _, list := range [][]any{
 		nil, {}, {1}, {nil}, {"a", "b"}, {`a,"]\`, `[\\",`, "{"}, {[]any{}, []any{1, []any{2}}, map[string]any{"a": []any{"]"}, "b,": "}"}}, {1, nil, true, "é", 2.5, []any{nil}}, {""}, {[]any{[]any{}}},

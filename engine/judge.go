@@ -15,21 +15,21 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A prospect is a rule's verdict on an event, with what a run would be counted by.
+// A prospect is a rule's verdict on an event, with the keys that a run would have.
 type prospect struct {
 	rule        *rules.Rule
 	verdict     *journal.Verdict
 	by, limitBy string
 }
 
-// A judge decides which rules an event calls for. It changes nothing: what comes of a decision is
-// pending when all of it is known.
+// A judge decides which rules fire for an event. It changes nothing: the effects of a decision
+// become pending once all of it is known.
 type judge struct {
 	*laneState
 	evaluation *rules.Evaluation
 }
 
-// prospects asks every candidate for its verdict.
+// prospects returns the verdict of every candidate rule.
 func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
 	candidates, err := j.candidates(ctx, e, f)
 	if err != nil {
@@ -43,8 +43,8 @@ func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 		if err := j.judge(ctx, p, e, f, own); err != nil {
 			return nil, err
 		}
-		if p.verdict.Outcome == journal.Fired && expands(rule, e) {
-			if err := j.expand(ctx, rule, e, f, p.verdict); err != nil {
+		if p.verdict.Outcome == journal.Fired && isListTick(rule, e) {
+			if err := j.expandTick(ctx, rule, e, f, p.verdict); err != nil {
 				return nil, err
 			}
 		}
@@ -57,7 +57,7 @@ func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 	return list, nil
 }
 
-// candidates are the rules that an event may call for.
+// candidates returns the rules that may fire for an event.
 func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
 	set := j.workspace.rules.Load()
 	if e.Rule != "" {
@@ -71,7 +71,7 @@ func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 	}
 	known := make(map[string]any)
 	for _, name := range set.Looks(e.Type) {
-		fact, ok, err := f.told(ctx, name)
+		fact, ok, err := f.carriedFact(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -82,10 +82,10 @@ func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 	return set.Candidates(nil, e.Type, known), nil
 }
 
-// judge decides whether a rule fires. An error means that it cannot be told yet.
+// judge decides whether a rule fires. An error means that this is not known yet.
 func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
 	rule := p.rule
-	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: told(rule.Stage)}
+	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: recordedStage(rule.Stage)}
 	because := func(o journal.Outcome, reason *phrases.Phrase) error {
 		p.verdict.Because(o, reason)
 		return nil
@@ -102,19 +102,19 @@ func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(journal.Looped, phrases.New(phrases.CameOfItself))
 	}
-	late, err := j.late(ctx, rule, e, j.now().Sub(e.CreatedAt))
+	late, err := j.lateReason(ctx, rule, e, j.now().Sub(e.CreatedAt))
 	if err != nil {
 		return err
 	}
 	if late != nil {
 		return because(journal.Late, late)
 	}
-	if expands(rule, e) {
-		return nil // the conditions are those of each item
+	if isListTick(rule, e) {
+		return nil // the conditions apply to each item
 	}
 	if rule.Gather != nil && e.Rule == "" {
 		p.verdict.Outcome = journal.Gathered
-		return j.count(j.evaluate(ctx, rule, f), p, e)
+		return j.setKeys(j.evaluate(ctx, rule, f), p, e)
 	}
 	return j.conditions(ctx, p, f)
 }
@@ -123,7 +123,7 @@ func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 func (j *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
 	eval := j.evaluate(ctx, p.rule, f)
 	d := eval.Decide()
-	if err := unanswered(d.Err); err != nil {
+	if err := deskFailure(d.Err); err != nil {
 		return err
 	}
 	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = journal.Outcome(d.Outcome), d.Clause, named(d.Values)
@@ -133,35 +133,36 @@ func (j *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
 	if p.verdict.Outcome != journal.Fired {
 		return nil
 	}
-	if err := j.count(eval, p, f.event); err != nil || p.verdict.Outcome != journal.Fired {
+	if err := j.setKeys(eval, p, f.event); err != nil || p.verdict.Outcome != journal.Fired {
 		return err
 	}
-	return j.pin(ctx, p, f)
+	return j.pinAttendance(ctx, p, f)
 }
 
-// pin finds out which attendance a run would be about. That is decided with the event: before the
-// run has its turn, another may have closed it. What the desk never answers is left to the run.
-func (j *judge) pin(ctx context.Context, p *prospect, f *facts) error {
+// pinAttendance looks up which attendance a run would be about. This is part of the decision,
+// because another run may close the attendance before this one has its turn. If the desk will never
+// answer, the run deals with that.
+func (j *judge) pinAttendance(ctx context.Context, p *prospect, f *facts) error {
 	if p.rule.Mode == rules.Single && j.unfinished(p) {
-		return nil // it does not begin
+		return nil // the run does not begin
 	}
-	err := f.pin(ctx, p.rule)
+	err := f.pinAttendance(ctx, p.rule)
 	if missing, ok := errors.AsType[*deskError](err); ok && (actions.IsDenied(missing) || actions.IsPermanent(missing)) {
 		return nil
 	}
 	return err
 }
 
-// count works out what a run would be counted by.
-func (j *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
+// setKeys evaluates the keys that a run is counted by.
+func (j *judge) setKeys(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
 	var err error
-	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
+	if p.by, err = keyText(eval, p.rule.By, e.Lane); err == nil {
 		p.limitBy = p.by
 		if p.rule.Limit != nil {
-			p.limitBy, err = key(eval, p.rule.Limit.By, p.by)
+			p.limitBy, err = keyText(eval, p.rule.Limit.By, p.by)
 		}
 	}
-	if err := unanswered(err); err != nil {
+	if err := deskFailure(err); err != nil {
 		return err
 	}
 	if err != nil {
@@ -170,17 +171,17 @@ func (j *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) err
 	return nil
 }
 
-// unanswered returns the error of an expression that failed only because the desk could not answer
-// now.
-func unanswered(err error) error {
+// deskFailure returns the error of an expression that failed only because the desk could not answer
+// now; nil for any other failure.
+func deskFailure(err error) error {
 	if e, ok := errors.AsType[*deskError](err); ok && !actions.IsPermanent(e) {
 		return e
 	}
 	return nil
 }
 
-// late says why an event of an age comes too late for a rule; nil is that it does not.
-func (j *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
+// lateReason says why an event of this age is too late for a rule; nil if it is not.
+func (j *judge) lateReason(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return phrases.New(phrases.TooOld, duration.Format(age.Round(time.Second)), duration.Format(limit)), nil
@@ -203,7 +204,7 @@ func (j *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 	return nil, nil
 }
 
-// laterTick reports whether a later tick of the same rule waits in the lane, also among the events
+// laterTick reports whether a later tick of the same rule waits in the lane, including the events
 // that are not loaded.
 func (j *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	later := func(other *journal.Event) bool {
@@ -212,7 +213,7 @@ func (j *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	if here := slices.ContainsFunc(j.lane.Events, later); here || !j.lane.More {
 		return here, nil
 	}
-	for behind, err := range j.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt) {
+	for behind, err := range j.engine.eventsSince(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt) {
 		if err != nil || later(behind) {
 			return err == nil, err
 		}
@@ -220,11 +221,11 @@ func (j *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	return false, nil
 }
 
-// evaluations are those of visits that are over.
+// evaluations holds the evaluations of finished visits, for reuse.
 var evaluations sync.Pool
 
-// evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one
-// rule at a time.
+// evaluate returns an evaluation of a rule's expressions. A visit has a single one, so it serves
+// one rule at a time.
 func (j *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
 	if j.evaluation == nil {
 		j.evaluation, _ = evaluations.Get().(*rules.Evaluation)
@@ -237,8 +238,8 @@ func (j *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules
 	return j.evaluation
 }
 
-// evaluated ends the use of the visit's evaluation.
-func (j *judge) evaluated() {
+// releaseEvaluation returns the visit's evaluation to the pool.
+func (j *judge) releaseEvaluation() {
 	if j.evaluation != nil {
 		j.evaluation.Clear()
 		evaluations.Put(j.evaluation)
@@ -246,8 +247,8 @@ func (j *judge) evaluated() {
 	}
 }
 
-// key is what "the same" means, as a text.
-func key(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string, error) {
+// keyText returns the value of a key expression as text, or otherwise if there is no expression.
+func keyText(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string, error) {
 	if x == nil {
 		return otherwise, nil
 	}

@@ -17,18 +17,17 @@ type laneState struct {
 	workspace *workspace
 	lane      *journal.Lane
 	clock     func() time.Time
-	fresh     *freshEvent // the lane's event that is not recorded yet; nil is that all are
+	fresh     *freshEvent // the lane's event that is not recorded yet; nil if all are
 
-	// The maps are made when something is put into them: most visits need few of them.
-	events  map[int64]*journal.Event // that are not the lane's and had to be read
+	// The maps are made on first use: most visits need few of them.
+	events  map[int64]*journal.Event // events that are not among lane.Events and had to be read
 	records map[*journal.Step]*record
 }
 
-// now is as exact as the journal is: what is due at a time that was recorded is due when that time
-// is read back.
+// now has the precision of the journal, so that a recorded time is due when it is read back.
 func (l *laneState) now() time.Time { return l.clock().Truncate(time.Microsecond) }
 
-// due reports whether a run has something to do here, and had by a time.
+// due reports whether a run has something to do in this lane, and had at the time by.
 func (l *laneState) due(r *journal.Run, by time.Time) bool {
 	if r.Lane != l.lane.Name || l.isHeld(r) {
 		return false
@@ -59,19 +58,19 @@ func (l *laneState) event(ctx context.Context, seq int64) (*journal.Event, error
 	return list[0], nil
 }
 
-// known returns an event that need not be read; nil where it must be.
-func (l *laneState) known(seq int64) *journal.Event {
+// loadedEvent returns an event that is in memory; nil if it has to be read.
+func (l *laneState) loadedEvent(seq int64) *journal.Event {
 	if i, ok := slices.BinarySearchFunc(l.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
 		return l.lane.Events[i]
 	}
 	return l.events[seq]
 }
 
-// eventsOf returns events by their numbers; those that are gone are left out.
+// eventsOf returns events by their numbers, without those that have been pruned.
 func (l *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	var missing []int64
 	for _, seq := range seqs {
-		if l.known(seq) == nil {
+		if l.loadedEvent(seq) == nil {
 			missing = append(missing, seq)
 		}
 	}
@@ -86,7 +85,7 @@ func (l *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Eve
 	}
 	var out []*journal.Event
 	for _, seq := range seqs {
-		if e := l.known(seq); e != nil {
+		if e := l.loadedEvent(seq); e != nil {
 			out = append(out, e)
 		}
 	}
@@ -105,8 +104,8 @@ func (l *laneState) record(s *journal.Step) (*record, error) {
 	return r, err
 }
 
-// survive makes an error of a panic, so that a fault in one lane is not the end of all others.
-func (l *laneState) survive(err *error) {
+// recoverPanic turns a panic into an error, so that a fault in one lane does not end all others.
+func (l *laneState) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
 		l.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

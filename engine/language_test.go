@@ -47,7 +47,7 @@ rules:
 	}
 }
 
-// What counts as the same may be something else than the conversation.
+// TestBy shows that by may be another key than the conversation.
 func TestBy(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -188,7 +188,7 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// A shadow run reads and decides, and changes nothing.
+// TestShadow shows that a shadow run reads and decides, and changes nothing.
 func TestShadow(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -266,10 +266,11 @@ rules:
 	d.expect()
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "", ""))
 	d.rest()
-	d.expect(send + "to three") // it was decided only now, but counts from when it happened
+	d.expect(send + "to three") // it was decided only now, but counts from when it was created
 }
 
-// Rules that are started by what others do end where they would start themselves.
+// TestAncestry shows that a chain of rules that start each other ends before a rule would start
+// itself.
 func TestAncestry(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -318,7 +319,7 @@ rules:
 			t.Errorf("key %s, home %s", r.Key, r.Home)
 		}
 	}
-	// Of the ticks that were missed the last is taken.
+	// Of the missed ticks, only the last runs.
 	for i := range 3 {
 		must(d.engine.Accept(t.Context(), tick("report", friday.Add(time.Duration(i-3)*time.Hour))))
 	}
@@ -328,7 +329,8 @@ rules:
 	}
 }
 
-// A cancelling event that came first but happened later ends the run before it does anything.
+// TestEventsOutOfOrder shows that a cancelling event that came first but happened later ends the
+// run before it does anything.
 func TestEventsOutOfOrder(t *testing.T) {
 	d := newDesk(t, sla)
 	w := d.customer(ana, "hello")
@@ -348,7 +350,8 @@ func TestEventsOutOfOrder(t *testing.T) {
 	d.expect()
 }
 
-// A step that concerns another conversation takes place in that conversation's lane.
+// TestTravel shows that a step that concerns another conversation is taken in that conversation's
+// lane.
 func TestTravel(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -368,7 +371,7 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// A step that is skipped leaves what is at hand as it was.
+// TestSkippedStepKeepsTheCard shows that a skipped step leaves the selected card as it was.
 func TestSkippedStepKeepsTheCard(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -19,9 +19,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// What rules tell things apart by may be a text of any length, and so may be what an event says is
-// the id of its conversation: it is recorded and decided on, and two texts that only begin alike
-// are two. PostgreSQL keeps nothing in an index that is longer than a few thousand bytes.
+// TestLongKeys shows that a key of a rule, or the id of an event's conversation, may be a text of
+// any length: it is recorded and decided, and two texts that only begin alike are different.
+// PostgreSQL's indexes have no entries longer than a few thousand bytes.
 func TestLongKeys(t *testing.T) {
 	client := must(service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: "key"}))
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
@@ -30,7 +30,7 @@ rules:
   - { id: it, when: message.received, by: message.text, mode: single, limit: { times: 1, per: 1h }, do: [{ wait: 1h }] }
 `)
 	random := rand.New(rand.NewPCG(1, 2))
-	text := make([]rune, 20_000) // that nothing makes shorter
+	text := make([]rune, 20_000) // that compression cannot shorten
 	for i := range text {
 		text[i] = rune('a' + random.IntN(26) + 0x400*random.IntN(3))
 	}

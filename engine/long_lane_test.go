@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// backlog lets so much be written in a conversation that its lane is worked on in parts, and its
-// attendance be closed at last. Nothing of it is decided on yet.
+// backlog writes so many messages in a conversation that its lane takes several visits, and closes
+// the attendance at the end. None of it is decided yet.
 func (d *desk) backlog() (messages int) {
 	d.t.Helper()
 	messages = 3*journal.MostEvents + 1
@@ -26,7 +26,8 @@ func (d *desk) backlog() (messages int) {
 	return messages
 }
 
-// Everything that waits in a lane is heard in its order before its runs go on, however much it is.
+// TestLongLane shows that a lane's events are handled in order before its runs continue, however
+// many there are.
 func TestLongLane(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -46,7 +47,7 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// Of many ticks that wait the last is taken, and only that.
+// TestManyTicks shows that of many queued ticks only the last one runs.
 func TestManyTicks(t *testing.T) {
 	d := newDesk(t, "rules:\n  - { id: report, when: { every: 1h }, do: [{ log: x }] }\n")
 	var ticks []rules.Event
@@ -65,8 +66,8 @@ func TestManyTicks(t *testing.T) {
 	}
 }
 
-// A run does not go on past an event that cannot be decided yet where an event behind it may end
-// the run, also one that is far behind.
+// TestEndingFarBehind shows that a run does not continue past an event that cannot be decided yet,
+// if an event behind it may end the run, even one far behind.
 func TestEndingFarBehind(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -84,8 +85,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// What comes after a run was due does not keep it waiting, however much it is: where more comes
-// than can be done it would wait for ever.
+// TestDueBeforeTheBacklog shows that events that come after a run was due do not delay it, however
+// many there are: if they come faster than they are decided, the run would wait for ever.
 func TestDueBeforeTheBacklog(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -107,7 +108,8 @@ rules:
 	d.expect(send + fmt.Sprintf("gathered %d", messages))
 }
 
-// A run that was held does not go on before what came meanwhile has been heard.
+// TestHeldBeforeTheBacklog shows that a held run does not continue before the events that came
+// meanwhile are handled.
 func TestHeldBeforeTheBacklog(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -133,8 +135,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// What is recorded before a run goes on is heard first, also where the run was due before it came
-// and more waits than is taken at a time.
+// TestEndingInTheBacklog shows that events that are recorded before a run continues are handled
+// first, even if the run was due before they came and there are more than a visit loads.
 func TestEndingInTheBacklog(t *testing.T) {
 	t.Run("of a wait", func(t *testing.T) {
 		d := newDesk(t, `

@@ -29,17 +29,17 @@ const long = `set: { at: "{{ now() }}", n: "{{ 3 }}", words: "{{ split('a b', ' 
 
 var stride = flag.Int("stride", 9, "every how many points TestDeathInALongRun kills the engine")
 
-// Whenever the process dies in a run that waits, branches, loops and travels, it comes to the same
-// end.
+// TestDeathInALongRun shows that a run with waits, branches, loops and moves between lanes ends the
+// same wherever the process dies.
 func TestDeathInALongRun(t *testing.T) {
-	whole := tell(t, long, 0)
+	whole := runStep(t, long, 0)
 	if whole.state != journal.Stopped {
 		t.Fatal(whole.state)
 	}
 	for n := 3; n <= len(whole.points); n += *stride {
 		t.Run(whole.points[n-1], func(t *testing.T) {
 			t.Parallel()
-			got := tell(t, long, n)
+			got := runStep(t, long, n)
 			if !slices.Equal(got.effects, whole.effects) || got.state != whole.state || !slices.Equal(got.steps, whole.steps) {
 				t.Errorf("dead at point %d, %s:\n got %s\nwant %s\n %v %v", n, whole.points[n-1], strings.Join(got.effects, "\n"), strings.Join(whole.effects, "\n"), got.state, got.steps)
 			}

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// A run that waits inside of a for_each is walked anew after each wait. So that this does not take
-// longer with every item, items that are over are not walked: of each step in them only what it did
-// last is remembered, because everything before that was written over by it. The others stay
-// recorded for those who look, but are not kept.
+// A run that waits inside of a for_each is walked anew after each wait. To keep this from taking
+// longer with every item, finished items are not walked. Of each step in them only the last
+// execution is restored, because it replaced the results of all earlier ones. The earlier ones stay
+// in the journal for people to see, but are not loaded.
 
-// reach adds a step that the run has just reached.
-func reach(r *journal.Run, s *journal.Step) *journal.Step {
+// addStep adds a step that the run has just reached.
+func addStep(r *journal.Run, s *journal.Step) *journal.Step {
 	if s.N = r.Reached(); s.N < r.Kept.From && !slices.Contains(r.Kept.Also, s.N) {
-		r.Kept.Also = append(slices.Clone(r.Kept.Also), s.N) // it was reached before, and not recorded
+		r.Kept.Also = append(slices.Clone(r.Kept.Also), s.N) // an earlier visit reached it and did not record it
 	}
 	r.Steps = append(r.Steps, s)
 	return s
 }
 
-// keep returns the steps that a run that is not finished needs to go on: of one that was taken for
-// several items, the last time that it came to its end.
-func (p *pending) keep(r *journal.Run) journal.Kept {
+// stepsToKeep returns the steps that an unfinished run needs to continue: of a step that was taken
+// for several items, the last execution that has ended.
+func (p *pending) stepsToKeep(r *journal.Run) journal.Kept {
 	if !slices.ContainsFunc(r.Steps, func(s *journal.Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
 		return r.Kept
 	}
@@ -32,15 +32,15 @@ func (p *pending) keep(r *journal.Run) journal.Kept {
 	var also []int
 	called := false
 	for _, s := range slices.Backward(r.Steps) {
-		written := writtenPath(s.Path)
+		written := rulePath(s.Path)
 		later := last[written]
 		rec := p.records[s]
 		switch {
-		case !s.State.Finished() || rec != nil && rec.Again > 0: // how often a person let something be tried again is counted
+		case !s.State.Finished() || rec != nil && rec.Again > 0: // the retries that people asked for are counted
 		case later == nil:
 			last[written] = s
-		case s.Attempts > 0 && !called: // that something was changed has to be known
-		case s.State != journal.StepWould || later.State == journal.StepWould: // what was not really done has to be known
+		case s.Attempts > 0 && !called: // one call has to be kept: facts are fetched again after it
+		case s.State != journal.StepWould || later.State == journal.StepWould: // a step that a shadow run did not really take has to be kept
 			continue
 		}
 		also, called = append(also, s.N), called || s.Attempts > 0
@@ -52,8 +52,8 @@ func (p *pending) keep(r *journal.Run) journal.Kept {
 	return journal.Kept{From: r.Reached(), Also: also}
 }
 
-// writtenPath returns the path of a step as its rule has it, without the places of items.
-func writtenPath(path string) string {
+// rulePath returns the path of a step as it is in the rule, without the indexes of items.
+func rulePath(path string) string {
 	var b strings.Builder
 	for {
 		from, to := strings.IndexByte(path, '['), strings.IndexByte(path, ']')
@@ -67,27 +67,27 @@ func writtenPath(path string) string {
 	}
 }
 
-// placesIn returns the places of the items in a path, the outermost first, each with the path of
-// its for_each.
-func placesIn(path string, place func(loop string, item int)) {
+// itemIndexes calls found with the item indexes in a path, the outermost first, each with the path
+// of its for_each.
+func itemIndexes(path string, found func(loop string, item int)) {
 	for at := 0; ; {
 		from, to := strings.IndexByte(path[at:], '['), strings.IndexByte(path[at:], ']')
 		if from < 0 || to < from {
 			return
 		}
 		if item, err := strconv.Atoi(path[at+from+1 : at+to]); err == nil {
-			place(path[:at+from], item)
+			found(path[:at+from], item)
 		}
 		at += to + 1
 	}
 }
 
-// passedItems returns how many items of each for_each are over for good: those before the last that
-// was reached.
+// passedItems returns how many items of each for_each are finished for good: those before the last
+// one reached.
 func passedItems(steps []*journal.Step) map[string]int {
 	var passed map[string]int
 	for _, s := range steps {
-		placesIn(s.Path, func(loop string, item int) {
+		itemIndexes(s.Path, func(loop string, item int) {
 			if item > passed[loop] {
 				put(&passed, loop, item)
 			}
@@ -96,9 +96,9 @@ func passedItems(steps []*journal.Step) map[string]int {
 	return passed
 }
 
-// rememberItems makes what the steps of a for_each did for so many of its items, all of which are
-// over, known to those behind them.
-func (k *walk) rememberItems(loop string, items int) error {
+// restoreItems restores the results of a for_each's steps for its first items, which are all
+// finished, for the steps behind them.
+func (k *walk) restoreItems(loop string, items int) error {
 	if items == 0 {
 		return nil
 	}
@@ -113,34 +113,34 @@ func (k *walk) rememberItems(loop string, items int) error {
 		}
 		k.indexes = nil
 		over := false
-		placesIn(taken.Path, func(of string, item int) {
+		itemIndexes(taken.Path, func(of string, item int) {
 			k.indexes = append(k.indexes, item)
 			over = over || of == loop && item < items
 		})
 		if !over {
 			continue
 		}
-		i, known := written[writtenPath(taken.Path)]
+		i, known := written[rulePath(taken.Path)]
 		if !known || !taken.State.Finished() {
 			return fmt.Errorf("step %s cannot have been passed", taken.Path)
 		}
-		if taken.State == journal.StepDone && nests(list[i]) {
-			continue // its steps are remembered themselves
+		if taken.State == journal.StepDone && hasSubsteps(list[i]) {
+			continue // its substeps are restored by themselves
 		}
 		rec, err := k.record(taken)
 		if err != nil {
 			return err
 		}
-		if err := k.remember(list[i], taken, rec); err != nil {
+		if err := k.restore(list[i], taken, rec); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// passWait returns the waits that the run has behind it after another one. One in a for_each is
-// recorded with them, because those before it may not be kept.
-func (k *walk) passWait(rec *record, event string) Passed {
+// passedAfter returns the waits that the run has passed after another one. In a for_each they are
+// recorded with the wait, because the earlier ones may not be kept.
+func (k *walk) passedAfter(rec *record, event string) Passed {
 	if rec.Passed != "" {
 		return rec.Passed
 	}

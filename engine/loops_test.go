@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// stepCounting is a journal that counts the steps that it gives to visits.
+// stepCounting is a journal that counts the steps that it loads for visits.
 type stepCounting struct {
 	fileJournal
 	steps int
@@ -28,8 +28,8 @@ func (j *stepCounting) Claim(ctx context.Context, now time.Time, n int, except [
 	return lanes, err
 }
 
-// To wait inside of a loop costs the same at each item, however many are behind it: a visit reads
-// the steps that still matter.
+// TestLongLoop shows that a wait inside of a loop costs the same at each item, however many are
+// finished: a visit loads only the steps that still matter.
 func TestLongLoop(t *testing.T) {
 	read := func(items int) int {
 		counted := &stepCounting{}
@@ -69,8 +69,8 @@ rules:
 	}
 }
 
-// A loop of four times as many items costs about four times as much. What is counted is what it
-// allocates: unlike time, that is the same on a busy machine.
+// TestCostOfALongLoop shows that a loop of four times as many items costs about four times as much.
+// It counts allocations: unlike time, they are the same on a busy machine.
 func TestCostOfALongLoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -103,8 +103,8 @@ func allocated() uint64 {
 	return stats.TotalAlloc
 }
 
-// What the steps behind a loop, and those of its later items, see of its earlier items is the same
-// whether the engine remembers it or reads it back.
+// TestLoopIsRemembered shows that the steps behind a loop, and those of its later items, see the
+// same of its earlier items, whether the engine has it in memory or restores it.
 func TestLoopIsRemembered(t *testing.T) {
 	const rule = `
 rules:
@@ -185,16 +185,17 @@ const loops = `set: { total: "{{ 0 }}" }
             - { wait_for: { event: attendance.closed, timeout: 2m }, id: answer }
       - send_message: "{{ total }}"`
 
-// Whenever the process dies in a run that waits in loops inside of loops, it comes to the same end.
+// TestDeathInLoops shows that a run with waits in nested loops ends the same wherever the process
+// dies.
 func TestDeathInLoops(t *testing.T) {
-	whole := tell(t, loops, 0)
+	whole := runStep(t, loops, 0)
 	if whole.state != journal.Done || len(whole.effects) != 10 {
 		t.Fatal(whole.state, whole.effects)
 	}
 	for n := 3; n <= len(whole.points); n += *stride {
 		t.Run(whole.points[n-1], func(t *testing.T) {
 			t.Parallel()
-			got := tell(t, loops, n)
+			got := runStep(t, loops, n)
 			if !slices.Equal(got.effects, whole.effects) || got.state != whole.state || !slices.Equal(got.steps, whole.steps) {
 				t.Errorf("dead at point %d, %s:\n got %s\nwant %s\n %v %v", n, whole.points[n-1], strings.Join(got.effects, "\n"), strings.Join(whole.effects, "\n"), got.state, got.steps)
 			}
@@ -202,8 +203,8 @@ func TestDeathInLoops(t *testing.T) {
 	}
 }
 
-// A step that failed in the middle of a loop can be tried again, after those who were told of it in
-// on_error.
+// TestRetryInALoop shows that a step that failed in the middle of a loop can be retried, after the
+// on_error steps were taken.
 func TestRetryInALoop(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -226,8 +227,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// A shadow run that only pretended to do something for an item is not surprised by the lack of it,
-// however many items are behind that.
+// TestShadowOfALoop shows that a shadow run does not fail for lack of what it only pretended to do
+// for an item, however many items are behind that.
 func TestShadowOfALoop(t *testing.T) {
 	d := newDesk(t, `
 rules:

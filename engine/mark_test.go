@@ -18,7 +18,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// marked are steps whose events come in a lane that is not known before the call has an answer,
+// marked has steps whose events come in a lane that is not known before the call has an answer,
 // with that call.
 var marked = map[string]struct{ step, call string }{
 	"create_card":       {`create_card: { board: Sales, title: Another }`, "POST /kanban/cards"},
@@ -26,8 +26,8 @@ var marked = map[string]struct{ step, call string }{
 	"send_message/to":   {`send_message: { text: hello, to: { phone: "+5511900001111", channel: Main } }`, "POST /conversations"},
 }
 
-// overheard is a rule that takes a step when Ana writes go, and one that fires on what such a step
-// causes, unless it is the engine's own doing.
+// overheard returns a rule that takes a step when Ana writes go, and one that fires for the events
+// that such a step causes, unless they are the engine's own.
 func overheard(step, more string) string {
 	return fmt.Sprintf(`
 rules:
@@ -36,7 +36,7 @@ rules:
 `, more, step)
 }
 
-// fired returns how often the rule that watches took an event for somebody else's.
+// fired returns how often the watching rule took an event for another sender's.
 func (d *desk) fired() (n int) {
 	d.t.Helper()
 	for _, o := range d.outcomes("heard") {
@@ -58,8 +58,9 @@ func (d *desk) undecided() (n int) {
 	return n
 }
 
-// However often a call has had no clear answer before it had its effect, and however long it has
-// none after that, what it caused is the engine's own, and others do not wait for it.
+// TestOwnAfterUncertainAnswers shows that the effects of a call are recognised, however often the
+// call had no clear answer before it had its effect, and however long it has none after that, and
+// that other events do not wait for it.
 func TestOwnAfterUncertainAnswers(t *testing.T) {
 	steps := maps.Clone(marked)
 	steps["create_card/here"] = struct{ step, call string }{`create_card: { board: Sales, title: Another, conversation: "{{ conversation.id }}" }`, "POST /kanban/cards"}
@@ -79,7 +80,7 @@ func TestOwnAfterUncertainAnswers(t *testing.T) {
 				d.customer(ana, "go")
 				d.pass(2 * time.Hour)
 				d.wantStates("it", journal.Done)
-				if n := d.fired() - others; n != 1 || d.undecided() > 0 { // that her conversation has news is hers
+				if n := d.fired() - others; n != 1 || d.undecided() > 0 { // that her conversation has news is her own doing
 					t.Errorf("%d events of the engine's own doing were taken for somebody else's, %d are undecided\n%s", n-1, d.undecided(), d.trace())
 				}
 			})
@@ -87,14 +88,15 @@ func TestOwnAfterUncertainAnswers(t *testing.T) {
 	}
 }
 
-// An overtaken action finds that somebody else has changed what its calls were about.
+// An overtaken action finds that another sender has changed the object of its calls.
 type overtaken struct{ actions.Action }
 
 func (overtaken) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
 	return actions.Settlement{Verdict: actions.Overtook, Why: phrases.Text("somebody else was faster")}, nil
 }
 
-// Nobody waits for a call that has come to its end, whatever the end was.
+// TestNobodyWaitsForCallThatIsOver shows that no event waits for a call that has ended, whatever
+// the end was.
 func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 	uncertain := func(d *desk, call string) { d.fault(call, "status_before", 503, 1) }
 	refusal := func(status int) func(*desk, string) {
@@ -147,10 +149,10 @@ func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 	}
 }
 
-// What a call caused that had no answer is the engine's own doing also when its run has ended
-// meanwhile.
+// TestOwnOfRunThatEnded shows that the effects of a call without an answer are recognised even if
+// its run has ended meanwhile.
 func TestOwnOfRunThatEnded(t *testing.T) {
-	// Ana's attendance is closed, by a person, right after the call.
+	// A person closes Ana's attendance right after the call.
 	fired := func(t *testing.T, name, fault string, state journal.State) int {
 		d := newDesk(t, overheard(marked[name].step, "cancel_on: [attendance.closed],"))
 		d.customer(ana, "hello")
@@ -181,8 +183,8 @@ func TestOwnOfRunThatEnded(t *testing.T) {
 	}
 }
 
-// Wherever the process dies, what a call caused is the engine's own afterwards, and nobody waits
-// for the call when its run is over.
+// TestOwnAfterDeath shows that the effects of a call are recognised wherever the process dies, and
+// that no event waits for the call once its run is over.
 func TestOwnAfterDeath(t *testing.T) {
 	told := func(t *testing.T, name string, n int) (points, fired int) {
 		r := &reaper{}
@@ -229,7 +231,8 @@ func TestOwnAfterDeath(t *testing.T) {
 	}
 }
 
-// A message that a cancelled run has sent, and of which the engine hears later, is no person's.
+// TestOwnMessageOfRunThatEnded shows that a message that a cancelled run has sent, and whose event
+// comes later, is not taken for a person's.
 func TestOwnMessageOfRunThatEnded(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -263,13 +266,13 @@ rules:
 	}
 }
 
-// A torn journal has a step in each run that cannot be read.
-type torn struct {
+// unreadableSteps is a journal that has a step in each run that cannot be decoded.
+type unreadableSteps struct {
 	fileJournal
 	on atomic.Bool
 }
 
-func (j *torn) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
+func (j *unreadableSteps) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	lanes, err := j.fileJournal.Claim(ctx, now, most, except)
 	for _, lane := range lanes {
 		for _, r := range lane.Runs {
@@ -281,7 +284,7 @@ func (j *torn) Claim(ctx context.Context, now time.Time, most int, except []stri
 	return lanes, err
 }
 
-// calling does something while a call is under way.
+// calling does something while a call is in flight.
 type calling struct {
 	actions.Action
 	then func()
@@ -292,10 +295,10 @@ func (a calling) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 	return a.Action.Do(ctx, s, i)
 }
 
-// An event that may be a call's is not decided when what is known of the call cannot be read, also
-// where that shows only after another call was settled.
+// TestOpenCallThatCannotBeRead shows that an event that a call may have caused is not decided if
+// the call's record cannot be decoded, even if that shows only after another call was settled.
 func TestOpenCallThatCannotBeRead(t *testing.T) {
-	kept := &torn{}
+	kept := &unreadableSteps{}
 	var d *desk
 	d = newDesk(t, overheard(`create_card: { board: Sales, title: Another, conversation: "{{ conversation.id }}" }`, ""), func(o *deskOptions) {
 		o.journal = func(j fileJournal) journal.Journal {

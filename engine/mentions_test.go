@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// processorTime returns what the process has spent so far.
+// processorTime returns the processor time that the process has used so far.
 func processorTime(t *testing.T) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -19,8 +19,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// Of whom an event mentions each is told once: a contact before a conversation of the same name, in
-// the order in which they stand.
+// TestMentionsAreToldOnce shows that each person whom an event mentions is listed once: a contact
+// before a conversation of the same name, in the order of the event.
 func TestMentionsAreToldOnce(t *testing.T) {
 	got := journal.Mentions(map[string]any{
 		"a": map[string]any{"chat": map[string]any{"name": "Ana"}, "conversation": map[string]any{"name": "Team"}},
@@ -35,7 +35,8 @@ func TestMentionsAreToldOnce(t *testing.T) {
 	}
 }
 
-// To find whom an event mentions takes four times as long for four times as many.
+// TestManyMentions shows that finding the mentions of an event takes four times as long for four
+// times as many.
 func TestManyMentions(t *testing.T) {
 	cost := func(n int) time.Duration {
 		data := map[string]any{}
@@ -51,7 +52,7 @@ func TestManyMentions(t *testing.T) {
 	}
 	small, large := cost(4000), cost(16000)
 	t.Logf("4,000: %v, 16,000: %v", small, large)
-	if large > 8*small+time.Second { // quadratic it is four seconds
+	if large > 8*small+time.Second { // it would be four seconds if the cost were quadratic
 		t.Errorf("4,000 objects take %v of processor time, and 16,000 take %v", small, large)
 	}
 }

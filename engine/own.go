@@ -17,28 +17,28 @@ import (
 // afterCall is how long after a call's receipt its events may be created.
 const afterCall = 30 * time.Second
 
-// An openCallError says that an event may be the doing of a call that has no answer yet.
+// An openCallError says that an event may be caused by a call that has no answer yet.
 type openCallError struct{ until time.Time }
 
 func (*openCallError) Error() string {
 	return "a call that may have caused the event has no answer yet"
 }
 
-// recognise finds out whether the engine itself caused an event. A message and a moved card are
-// known by what they are; everything else by what it is about, when it was recorded and created,
-// and whether it shows what the call set: a change that was known before the call, or that a person
-// made a moment later, is a person's. Of several calls the newest counts: its event shows what
-// those before it have set too. One call accounts for one event of each type, and for a changed
-// conversation that is shown just so once more, unless again says that the event was recognised
-// before.
+// recognise finds out whether the engine itself caused an event. A message is recognised by its id,
+// a moved card by its stage. Any other event is recognised by its object, by when it was recorded
+// and created, and by whether it shows what the call set: a change that was known before the call,
+// or that a person made a moment later, is not the call's. Of several calls the newest counts,
+// because its event also shows what the earlier ones have set. One call accounts for one event of
+// each type, and for an update of a conversation that repeats that event. With again, the event was
+// recognised before and may match a used call.
 func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
 	if e.Rule != "" || !mayBeOwn(e.Type) {
-		return nil, nil // a tick, a command, a customer
+		return nil, nil // ticks, commands and customers
 	}
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	objects := []string{e.Lane, elsewhere}
+	objects := []string{e.Lane, unknownObject}
 	for _, id := range []string{f.about.Message, f.about.Card, f.about.Attendance, f.about.Conversation} {
 		if id != "" {
 			objects = append(objects, ObjectKey(id))
@@ -57,7 +57,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	if len(list) == 0 {
 		return nil, nil
 	}
-	told, _, err := f.told(ctx, vocabulary.ObjectOf(e.Type))
+	told, _, err := f.carriedFact(ctx, vocabulary.ObjectOf(e.Type))
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +67,19 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
 		switch {
-		case c.Object == elsewhere:
+		case c.Object == unknownObject:
 			if !c.Used {
 				marks = append(marks, c)
 			}
-		case f.shows(e, fact, c, again):
+		case f.matchesCall(e, fact, c, again):
 			return c, nil
-		case c.Used && f.shows(e, fact, c, true):
+		case c.Used && f.matchesCall(e, fact, c, true):
 			used = append(used, c)
 		case !c.Used:
 			free = append(free, c)
 		}
 	}
-	adopted, err := v.heedMarks(ctx, e, f, marks, again)
+	adopted, err := v.checkMarks(ctx, e, f, marks, again)
 	if err != nil {
 		return nil, err
 	}
@@ -89,20 +89,20 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	if len(used) == 0 || fact == nil || e.Type != vocabulary.ConversationUpdated {
 		return nil, nil
 	}
-	return v.recogniseAgain(ctx, e, fact, used, free)
+	return v.recogniseRepeat(ctx, e, fact, used, free)
 }
 
-// recogniseAgain finds out whether an event of a conversation is the doing of a call that another
-// event was taken for already. Either that one showed just the same: then nobody has changed
-// anything, and the service tells of the call more than once. Or that one may be the doing of a
-// call that is still free: a label that was put on and taken off again leaves the conversation as
-// an earlier call left it. Taken for somebody's doing, both would let a rule answer its own calls
-// for ever.
-func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[string]any, used, free []*journal.Caused) (*journal.Caused, error) {
+// recogniseRepeat finds out whether an update of a conversation belongs to a call that already
+// accounts for an earlier event. Either the earlier event shows the same: then the conversation has
+// not changed, and the service reports the call more than once. Or the earlier event may belong to
+// a call that is still unused: a label that was added and removed again leaves the conversation as
+// an earlier call left it. If either were taken for a person's change, a rule could react to its
+// own calls for ever.
+func (v *visit) recogniseRepeat(ctx context.Context, e *journal.Event, fact map[string]any, used, free []*journal.Caused) (*journal.Caused, error) {
 	since := slices.MinFunc(used, func(a, b *journal.Caused) int { return a.From.Compare(b.From) }).From
 	shown := throughJSON(fact)
 	var repeated *journal.Caused
-	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
+	for before, err := range v.engine.eventsSince(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
 		if err != nil {
 			return nil, fmt.Errorf("look for own effects: %w", err)
 		}
@@ -110,7 +110,7 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 			continue
 		}
 		f := v.factsOf(before)
-		told, ok, err := f.told(ctx, vocabulary.ObjectOf(e.Type))
+		told, ok, err := f.carriedFact(ctx, vocabulary.ObjectOf(e.Type))
 		if err != nil {
 			return nil, err
 		}
@@ -120,23 +120,23 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 		}
 		same := reflect.DeepEqual(throughJSON(earlier), shown)
 		if !same && before.CreatedAt.Before(e.CreatedAt) {
-			repeated = nil // somebody has changed it since, and this changes it back
+			repeated = nil // the conversation was changed since, and this event changes it back
 		}
 		for _, c := range used {
-			if isUpTo(before, c.After) {
+			if recordedBy(before, c.After) {
 				continue
 			}
 			if same {
 				repeated = c
 				break
 			}
-			if !f.shows(before, earlier, c, true) {
+			if !f.matchesCall(before, earlier, c, true) {
 				continue
 			}
 			for _, other := range free {
-				if f.shows(before, earlier, other, false) {
+				if f.matchesCall(before, earlier, other, false) {
 					own := *c
-					own.ID = other.ID // the one that is used up by this event
+					own.ID = other.ID // this event uses up the other one
 					return &own, nil
 				}
 			}
@@ -145,27 +145,27 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 	return repeated, nil
 }
 
-// servedFrom and servedTo are what a time of the engine's clock may be by the service's.
-func (l *laneState) servedFrom(t time.Time) time.Time { return t.Add(min(l.ahead(), 0)) }
-func (l *laneState) servedTo(t time.Time) time.Time   { return t.Add(max(l.ahead(), 0)) }
+// earliestServiceTime and latestServiceTime bound the service's clock at a time of the engine's
+// clock.
+func (l *laneState) earliestServiceTime(t time.Time) time.Time { return t.Add(min(l.clockAhead(), 0)) }
+func (l *laneState) latestServiceTime(t time.Time) time.Time   { return t.Add(max(l.clockAhead(), 0)) }
 
-func (l *laneState) ahead() time.Duration {
+func (l *laneState) clockAhead() time.Duration {
 	if l.workspace.Ahead == nil {
 		return 0
 	}
 	return l.workspace.Ahead()
 }
 
-// shows reports whether an event, with what it carries of its object, is the one that an own call
-// caused.
-func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, again bool) bool {
+// matchesCall reports whether an event, whose object is fact, is the one that a call caused.
+func (f *facts) matchesCall(e *journal.Event, fact map[string]any, c *journal.Caused, again bool) bool {
 	if e.Type == vocabulary.MessageSent && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
-	// What was received in time has happened in time. A card that was found in a stage may have
-	// been changed since it came there, and tells only when that was.
+	// An event that was received in time has happened in time. If a card was found in a stage, it may
+	// have changed since it came there, and only the time of that change is known.
 	late := e.CreatedAt.After(c.To) && e.ReceivedAt.After(c.To) && (c.Stage == "" || !e.Found())
-	if c.Used && !again || isUpTo(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
+	if c.Used && !again || recordedBy(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
 	}
 	if len(c.Set) == 0 && c.Stage == "" {
@@ -177,22 +177,22 @@ func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, 
 	return fact == nil || len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
 
-// isUpTo reports whether an event was recorded before a call whose intent has this number: then it
-// is not the call's doing. One that is not recorded yet is newer than all that are.
-func isUpTo(e *journal.Event, newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
+// recordedBy reports whether an event was recorded before a call with this number in its intent:
+// then the call did not cause it. An event that is not recorded yet is newer than all others.
+func recordedBy(e *journal.Event, newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
 
-// ObjectKey is an object's id as Caused has it.
+// ObjectKey returns an object's id in the form that Caused has it.
 func ObjectKey(id string) string { return plain.FoldUUID(id) }
 
-// mayBeOwn reports whether a call of the engine's can cause an event of the type. Of a type that is
-// not known it may.
+// mayBeOwn reports whether a call of the engine can cause an event of the type. It is true for
+// unknown types.
 func mayBeOwn(typ string) bool {
 	known := vocabulary.EventOf(typ)
 	return known == nil || known.Own
 }
 
-// agrees reports whether nothing that is shown differs from what was set. What is not shown does
-// not differ; what is shown as null does.
+// agrees reports whether nothing in shown differs from set. A missing value does not differ; a null
+// does.
 func agrees(shown, set any) bool {
 	switch set := set.(type) {
 	case map[string]any:
@@ -203,7 +203,7 @@ func agrees(shown, set any) bool {
 		for name, value := range set {
 			is, told := of[name]
 			if is == nil && name == "id" {
-				told = false // everything has one
+				told = false // every object has an id
 			}
 			if told && !agrees(is, value) {
 				return false
@@ -225,7 +225,7 @@ func agrees(shown, set any) bool {
 	return shown == set
 }
 
-// throughJSON returns a value as JSON would give it back, so that recorded and fresh ones can be
+// throughJSON returns a value as it comes back from JSON, so that recorded and new values can be
 // compared.
 func throughJSON(v any) any {
 	raw, err := plain.Encode(v)
@@ -239,8 +239,8 @@ func throughJSON(v any) any {
 	return out
 }
 
-// Owns reports whether the engine itself sent a message. While the answer to the call that sent
-// it is missing, as after a crash, the run that asks knows it by the client_id.
+// Owns reports whether the engine itself sent a message. If the call that sent it has no answer
+// yet, as after a crash, the run that asks recognises the message by its client_id.
 func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) (bool, error) {
 	message = ObjectKey(message)
 	if e.unsaved.has(messageKey{workspace, message}) {
@@ -253,8 +253,8 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 	return len(own) > 0, err
 }
 
-// isSending reports whether a call of the lane that has no answer sends a message with this
-// client_id. What is sent to a conversation is sent in its lane.
+// isSending reports whether a call of the lane without an answer sends a message with this
+// client_id. All messages to a conversation are sent in its lane.
 func (l *laneState) isSending(clientID string) (bool, error) {
 	for _, r := range l.lane.Runs {
 		s := r.Current()
@@ -273,10 +273,10 @@ func (l *laneState) isSending(clientID string) (bool, error) {
 	return false, nil
 }
 
-// A messageKey is a message of a workspace.
+// A messageKey identifies a message of a workspace.
 type messageKey struct{ workspace, message string }
 
-// unsaved are the messages that were sent by visits which have not recorded it yet.
+// unsaved has the messages that visits have sent and not recorded yet.
 type unsaved struct {
 	mu   sync.Mutex
 	sent map[messageKey]bool
@@ -300,9 +300,9 @@ func (u *unsaved) has(m messageKey) bool {
 	return u.sent[m]
 }
 
-// expect notes what an own call caused. A message is known as the engine's own before that is on
-// disk: the next step may ask.
-func (p *pending) expect(c journal.Caused) {
+// addCaused adds an event that a call caused to the change. A message counts as the engine's own
+// before that is on disk, because the next step may ask.
+func (p *pending) addCaused(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
 	p.change.Caused = append(p.change.Caused, c)
 	if c.Event == vocabulary.MessageSent {
@@ -310,7 +310,7 @@ func (p *pending) expect(c journal.Caused) {
 	}
 }
 
-// forgetUnsaved ends what expect began.
+// forgetUnsaved undoes what addCaused did to unsaved.
 func (e *Engine) forgetUnsaved(list []journal.Caused) {
 	for i := range list {
 		if c := &list[i]; c.Event == vocabulary.MessageSent {
@@ -319,9 +319,9 @@ func (e *Engine) forgetUnsaved(list []journal.Caused) {
 	}
 }
 
-// settleFirst makes an event wait whose own call may still be open: only its receipt tells whose
-// doing it is. It reports whether the event, and those behind it, must wait.
-func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (waits bool, err error) {
+// waitForOpenCalls makes an event wait while a call that may have caused it is open: only the
+// receipt tells. It reports whether the event, and those behind it, must wait.
+func (v *visit) waitForOpenCalls(ctx context.Context, e *journal.Event, f *facts) (waits bool, err error) {
 	for _, r := range slices.Clone(v.lane.Runs) {
 		rec, err := v.openCall(r, e)
 		if rec == nil || err != nil {
@@ -332,12 +332,12 @@ func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (wa
 		}
 		sender, err := f.clientID(ctx)
 		switch {
-		case unanswered(err) != nil:
+		case deskFailure(err) != nil:
 			return false, err
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), ObjectKey(sender)):
-			continue // it is somebody else's message
+			continue // another sender's message
 		case sender != "" && f.about.Message != "":
-			v.adopt(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
+			v.attributeToCall(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 			continue
 		}
 		if v.due(r, v.now()) {
@@ -351,31 +351,31 @@ func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (wa
 				continue
 			}
 		}
-		if waits, err := v.await(ctx, r, rec, e, f); waits || err != nil {
+		if waits, err := v.awaitAnswer(ctx, r, rec, e, f); waits || err != nil {
 			return waits, err
 		}
 	}
 	return false, nil
 }
 
-// settleCall takes a run to the end of the step that it is at. The next one is not begun: the
-// event that waits for the answer may end the run.
+// settleCall takes a run to the end of its present step. It does not begin the next one, because
+// the event that waits for the answer may end the run.
 func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 	v.settling = r
 	defer func() { v.settling = nil }()
 	return v.walk(ctx, r, nil)
 }
 
-// adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever
-// it will be answered.
-func (p *pending) adopt(f *facts, c journal.Caused) {
+// attributeToCall records that a call without an answer caused an event: the call had its effect,
+// whenever its answer comes.
+func (p *pending) attributeToCall(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
-	p.expect(c)
-	f.carried = nil // with whose message it is
+	p.addCaused(c)
+	f.carried = nil // it says whose message it is
 }
 
-// object is what an event is about, as the answer to the call that caused it names it.
+// object returns the id of what an event is about, as in the receipt of the call that caused it.
 func (f *facts) object() string {
 	object := f.about.Conversation
 	switch vocabulary.ObjectOf(f.event.Type) {
@@ -390,23 +390,23 @@ func (f *facts) object() string {
 	return object
 }
 
-// await makes an event wait for the answer to a call of its lane. Where none comes, the action
-// tells whether the event is the call's, or else the next look at the call does.
-func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journal.Event, f *facts) (waits bool, err error) {
+// awaitAnswer makes an event wait for the answer to a call of its lane. If none comes, the action
+// tells whether the call caused the event, or else the call's next settlement does.
+func (v *visit) awaitAnswer(ctx context.Context, r *journal.Run, rec *record, e *journal.Event, f *facts) (waits bool, err error) {
 	until := rec.Tried.Add(v.workspace.Timeout + afterCall)
 	if v.now().Before(until) {
 		v.wake(until)
 		return true, nil
 	}
-	made, err := v.made(ctx, f, r.Current().Verb, rec.Intent)
+	made, err := v.madeByCall(ctx, f, r.Current().Verb, rec.Intent)
 	if err != nil {
 		return false, err
 	}
 	if made {
-		v.adopt(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
+		v.attributeToCall(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 		return false, nil
 	}
-	ofLastTry := !e.CreatedAt.Before(v.servedFrom(rec.Tried).Add(-clockSlack)) && !e.CreatedAt.After(v.servedTo(rec.Tried).Add(v.workspace.Timeout+clockSlack))
+	ofLastTry := !e.CreatedAt.Before(v.earliestServiceTime(rec.Tried).Add(-clockSlack)) && !e.CreatedAt.After(v.latestServiceTime(rec.Tried).Add(v.workspace.Timeout+clockSlack))
 	if ofLastTry && r.State == journal.Running && r.WakeAt.After(v.now()) {
 		v.wake(r.WakeAt)
 		return true, nil
@@ -428,19 +428,19 @@ func (l *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) 
 	if err != nil || rec.Intent == nil || rec.Answered && !rec.Doubt || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
-	if isUpTo(e, rec.Intent.After) || e.CreatedAt.Before(l.servedFrom(rec.Intent.At).Add(-clockSlack)) {
+	if recordedBy(e, rec.Intent.After) || e.CreatedAt.Before(l.earliestServiceTime(rec.Intent.At).Add(-clockSlack)) {
 		return nil, nil
 	}
 	return rec, nil
 }
 
-// clientID returns the client_id that the event's message was sent with; empty where it is not
-// told, or there is no message.
+// clientID returns the client_id that the event's message was sent with; empty if it has none, or
+// there is no message.
 func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != vocabulary.MessageSent {
 		return "", nil
 	}
-	told, _, err := f.told(ctx, "message")
+	told, _, err := f.carriedFact(ctx, "message")
 	if err != nil {
 		return "", err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A message that a run has just sent is the engine's own to its next step.
+// TestOwnMessageIsNoPersons shows that a message that a run has just sent is the engine's own to
+// its next step.
 func TestOwnMessageIsNoPersons(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -51,8 +52,8 @@ rules:
 	}
 }
 
-// What is expected of a call before its answer is forgotten with the answer: nothing is looked
-// through for ever.
+// TestExpectedElsewhereIsForgotten shows that the answer to a call removes its marks, so that the
+// list of them does not grow for ever.
 func TestExpectedElsewhereIsForgotten(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -65,8 +66,8 @@ rules:
 	}
 }
 
-// A conversation that the engine opens to write to somebody is its own doing, with the attendance
-// and the card that the service adds.
+// TestOwnOpeningStartsNothing shows that a conversation that the engine opens counts as its own,
+// with the attendance and the card that the service adds.
 func TestOwnOpeningStartsNothing(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -75,19 +76,20 @@ rules:
 `)
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
-	d.customer(ana, "again") // the conversation is there now
+	d.customer(ana, "again") // the conversation exists now
 	d.pass(time.Minute)
 	verdicts := map[journal.Outcome]int{}
 	for _, o := range d.outcomes("heard") {
 		verdicts[o]++
 	}
-	// Ana's attendance, its card, and twice that her conversation has news, are hers.
+	// Ana's attendance, its card, and two updates of her conversation are caused by her.
 	if verdicts[journal.Fired] != 4 || verdicts[journal.Own] != 6 {
 		t.Errorf("%v\n%s", verdicts, d.trace())
 	}
 }
 
-// A message whose call has had no answer for long is the engine's own nevertheless.
+// TestOwnMessageWithoutAnAnswer shows that a message whose call has had no answer for long is still
+// recognised as the engine's own.
 func TestOwnMessageWithoutAnAnswer(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -105,7 +107,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// A message whose answer is missing is no person's to the other rules.
+// TestOwnMessageWithoutAnAnswerIsNoPersons shows that other rules do not take a message whose call
+// has no answer for a person's.
 func TestOwnMessageWithoutAnAnswerIsNoPersons(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -117,30 +120,30 @@ rules:
 	d.expect(send+"hello", patches)
 }
 
-// forgetful is a journal that cannot tell at first whose a message is.
-type forgetful struct {
+// senderUnknown is a journal that at first fails to say who sent a message.
+type senderUnknown struct {
 	fileJournal
 	fails atomic.Int32
 }
 
-func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *senderUnknown) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if typ == "message.sent" && len(objects) == 1 && j.fails.Add(-1) >= 0 {
 		return nil, errFlaky
 	}
 	return j.fileJournal.Caused(ctx, workspace, typ, objects)
 }
 
-// A message of which it cannot be told whose it is, while a call has no answer, waits until that
-// can be told.
+// TestOwnMessageThatCannotBeTold shows that a message whose sender cannot be determined, while a
+// call has no answer, waits until it can be.
 func TestOwnMessageThatCannotBeTold(t *testing.T) {
-	var kept *forgetful
+	var kept *senderUnknown
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
   - { id: watch, when: message.sent, do: [{ add_labels: [vip] }] }
 `, func(o *deskOptions) {
 		o.journal = func(j fileJournal) journal.Journal {
-			kept = &forgetful{fileJournal: j}
+			kept = &senderUnknown{fileJournal: j}
 			return kept
 		}
 	})

@@ -20,9 +20,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// beaten is a journal in which somebody else stops something just before a call is recorded, of
-// which the engine has not learnt then.
-type beaten struct {
+// holdBeforeCall is a journal in which another process places a hold just before a call is
+// recorded, when the engine has not read it yet.
+type holdBeforeCall struct {
 	fileJournal
 	t     *testing.T
 	hold  journal.Hold
@@ -31,7 +31,7 @@ type beaten struct {
 	named []journal.UnderWay
 }
 
-func (j *beaten) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
+func (j *holdBeforeCall) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	if c.Call != nil {
 		if j.calls++; j.calls == j.after+1 {
 			j.named = must(j.Hold(ctx, j.hold))
@@ -40,9 +40,10 @@ func (j *beaten) Save(ctx context.Context, l *journal.Lane, c *journal.Change) e
 	return j.fileJournal.Save(ctx, l, c)
 }
 
-// A call that somebody else has stopped in the moment in which it was to begin does not begin: a
-// run's first, a later one, one that is repeated, one whose events come elsewhere. When it is
-// resumed the run goes on there, and what was refused was no attempt.
+// TestStoppedBeforeACall shows that a call does not begin if another process places a hold at the
+// moment at which it is about to: a run's first call, a later one, a repeated one, one whose events
+// come in another lane. After the hold is lifted the run continues there, and the refused call did
+// not count as an attempt.
 func TestStoppedBeforeACall(t *testing.T) {
 	const steps = `
 rules:
@@ -71,7 +72,7 @@ rules:
 		"a new card, everything":      {card, everything, 0, nil, []string{"POST /kanban/cards"}, journal.Running, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := &beaten{t: t, hold: test.hold, after: test.after}
+			kept := &holdBeforeCall{t: t, hold: test.hold, after: test.after}
 			d := newDesk(t, test.rules, func(o *deskOptions) {
 				o.journal = func(j fileJournal) journal.Journal {
 					kept.fileJournal = j
@@ -85,7 +86,7 @@ rules:
 			d.pass(30 * time.Second)
 			d.expect(test.before...)
 			if *atOnce && test.after == 0 && test.rules == steps {
-				d.wantStates("it") // the event is decided on when everything goes on
+				d.wantStates("it") // the event is decided when everything is resumed
 			} else {
 				d.wantStates("it", test.state)
 			}
@@ -100,8 +101,8 @@ rules:
 			if got := last[len(last)-1].Attempts; got != test.attempts {
 				t.Errorf("it took %d attempts", got)
 			}
-			// The answer to a call is recorded with the next one, so that the call before may be named; the
-			// one that was refused is not.
+			// The answer to a call is recorded with the next call's intent, so the call before it may be
+			// listed. The refused call is not.
 			for _, u := range kept.named {
 				if test.after == 0 || test.attempts == 2 || u.Step != "1" {
 					t.Errorf("a call is named that is not under way: %+v", u)
@@ -111,10 +112,10 @@ rules:
 	}
 }
 
-// A rule that was stopped before the run began is not started by the event, as the engine would
-// have decided if it had learnt of it.
+// TestStoppedBeforeARun shows that an event does not start a rule that was put on hold before the
+// run began, as if the engine had known of the hold.
 func TestStoppedBeforeARun(t *testing.T) {
-	kept := &beaten{t: t, hold: journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson, Reason: "stop"}}
+	kept := &holdBeforeCall{t: t, hold: journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson, Reason: "stop"}}
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: one }] }
@@ -135,8 +136,8 @@ rules:
 	d.expect(send + "one")
 }
 
-// A gateway notes every request that would change something, in the moment in which it arrives, and
-// hands it on a little later.
+// A gateway records every request that would change something at the moment at which it arrives,
+// and passes it on a little later.
 type gateway struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -160,17 +161,17 @@ func newGateway(t *testing.T, to string) *gateway {
 	return g
 }
 
-// since returns the paths of what has arrived since there were so many, and how many there are.
+// since returns the paths of the requests that arrived after the first n, and how many there are.
 func (g *gateway) since(n int) ([]string, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.arrived[n:]), len(g.arrived)
 }
 
-// While customers write and engines answer them, somebody beside the engines stops everything, or
-// the rule, again and again: when he has been told that it is stopped, nothing arrives at the
-// service but the calls that he was told of. What was stopped goes on when it is resumed; in the
-// end every customer has each answer once, and no call was tried twice.
+// TestPauseStopsCalls pauses everything, or the rule, from another process, again and again, while
+// customers write and engines answer them. Once Pause has returned, no request arrives at the
+// service but the calls that were reported as in flight. What was paused continues when it is
+// resumed. In the end every customer has each answer once, and no call was attempted twice.
 func TestPauseStopsCalls(t *testing.T) {
 	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { stopAndGo(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
@@ -226,7 +227,7 @@ rules:
 		c.await("every event is decided", func() bool { return len(c.undecided()) == 0 })
 	}
 	fired := c.answeredOnce()
-	lost := 0 // lanes that went to another engine, which makes calls again that have no receipt
+	lost := 0 // lanes that went to another engine, which repeats calls that have no receipt
 	for _, engine := range alive {
 		lost += engine.ask("refused")
 	}
@@ -238,7 +239,8 @@ rules:
 }
 
 // answeredOnce waits until every message that the rule fired for has its three answers, each once
-// and in order, and returns how many there are. The others came while the rule was stopped.
+// and in order, and returns how many such messages there are. The others came while the rule was on
+// hold.
 func (c *crowd) answeredOnce() (fired int) {
 	c.t.Helper()
 	lanes := map[string]journal.Outcome{}

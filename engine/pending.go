@@ -9,21 +9,21 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// pending is what a visit has done and not yet handed to the journal.
+// pending is what a visit has done and not yet saved in the journal.
 type pending struct {
 	*laneState
 	change  journal.Change
 	touched map[*journal.Run]*journal.RunChange
-	ended   map[markedCall]bool // calls whose marks go with the next save
+	ended   map[markedCall]bool // calls whose marks the next save removes
 }
 
-// touch notes that a run has changed. One that the journal has not begun is recorded whole when it
-// does.
+// touch records that a run has changed. A run that has not begun is saved as a whole when it
+// begins.
 func (p *pending) touch(r *journal.Run, steps ...*journal.Step) {
 	if r.ID == 0 {
 		return
 	}
-	c := p.changed(r)
+	c := p.runChange(r)
 	for _, s := range steps {
 		if !slices.Contains(c.Steps, s) {
 			c.Steps = append(c.Steps, s)
@@ -31,8 +31,8 @@ func (p *pending) touch(r *journal.Run, steps ...*journal.Step) {
 	}
 }
 
-// changed returns what has changed of a run that has begun.
-func (p *pending) changed(r *journal.Run) *journal.RunChange {
+// runChange returns the change of a run that has begun.
+func (p *pending) runChange(r *journal.Run) *journal.RunChange {
 	c := p.touched[r]
 	if c == nil {
 		c = &journal.RunChange{Run: r}
@@ -41,7 +41,7 @@ func (p *pending) changed(r *journal.Run) *journal.RunChange {
 	return c
 }
 
-// finish ends a run, and with it the call that it may be at.
+// finish ends a run, and the call that it may be making.
 func (p *pending) finish(r *journal.Run, s journal.State, why *phrases.Phrase) {
 	if at := r.Current(); at != nil && at.State == journal.StepOpen {
 		if rec, err := p.record(at); err == nil {
@@ -53,9 +53,9 @@ func (p *pending) finish(r *journal.Run, s journal.State, why *phrases.Phrase) {
 	p.touch(r)
 }
 
-// replace ends the runs of this lane in whose place another is to come. The journal has asked for
-// it; they must not take a step before that is seen.
-func (p *pending) replace(by *journal.Run) {
+// replaceRuns ends the runs of this lane that another run replaces. The journal has asked for this;
+// they must not take another step before they see it.
+func (p *pending) replaceRuns(by *journal.Run) {
 	for _, r := range p.lane.Runs {
 		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == p.lane.Name && !r.State.Finished() {
 			p.finish(r, journal.Cancelled, journal.Replaced)
@@ -63,14 +63,14 @@ func (p *pending) replace(by *journal.Run) {
 	}
 }
 
-// seal writes the records of steps as the journal keeps them.
-func (p *pending) seal(steps []*journal.Step) error {
+// encodeRecords encodes the records of steps for the journal.
+func (p *pending) encodeRecords(steps []*journal.Step) error {
 	for _, s := range steps {
 		if r := p.records[s]; r != nil {
-			raw, err := written(r.appendJSON)
+			raw, err := encodeWith(r.appendJSON)
 			if err != nil {
-				r.Values = readable(r.Values)
-				raw, err = written(r.appendJSON)
+				r.Values = encodable(r.Values)
+				raw, err = encodeWith(r.appendJSON)
 			}
 			if err != nil {
 				return fmt.Errorf("record step %s: %w", s.Path, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSignOfLife shows what an engine takes for a time in which none was there.
+// TestSignOfLife shows which times an engine counts as an absence.
 func TestSignOfLife(t *testing.T) {
 	noon := time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return noon.Add(d) }
@@ -29,7 +29,7 @@ func TestSignOfLife(t *testing.T) {
 		"the clock was wrong":              {seen: at(24 * time.Hour), want: []absence{{time.Time{}, noon}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, missed := presence{tt.seen, tt.absences}.sign(noon, tt.starts, 5*time.Minute)
+			got, missed := presence{tt.seen, tt.absences}.heartbeat(noon, tt.starts, 5*time.Minute)
 			if len(got.Absences) == 0 {
 				got.Absences = nil
 			}

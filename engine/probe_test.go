@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A workspace whose service does not answer does not keep another from going on when its key works
-// again.
+// TestProbesDoNotWaitForEachOther shows that a workspace whose service does not answer does not
+// keep another from continuing when its key works again.
 func TestProbesDoNotWaitForEachOther(t *testing.T) {
 	asked, answer := make(chan struct{}, 10), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

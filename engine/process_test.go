@@ -32,7 +32,7 @@ import (
 
 var waiting = flag.Int("waiting", 5_000, "how many runs wait in TestManyWaitingRuns")
 
-// The test's own program is the engine's process too.
+// TestMain runs the test's own program as the engine's process, too.
 func TestMain(m *testing.M) {
 	if text := os.Getenv("ENGINE_PROCESS"); text != "" {
 		var p process
@@ -51,12 +51,12 @@ type process struct {
 	BaseURL, APIKey string
 	Secret          string
 	Timeout         time.Duration
-	Stop            string // as "before transfer": at the first such call the process stops itself, as SIGSTOP does
-	Schedules       bool   // they tick
+	Stop            string // as "before transfer": at the first such call the process suspends itself, like SIGSTOP
+	Schedules       bool   // the engine runs schedules
 }
 
-// run is the whole life of the process. It writes its address when it listens, and what it is asked
-// for.
+// run is the main function of the process. It prints its address when it listens, and the answers
+// to questions.
 func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
@@ -95,7 +95,7 @@ func (p process) run() {
 		go func() { _ = ticks.Run(ctx, e.Accept) }()
 	}
 	fmt.Println(listener.Addr())
-	// Questions come in lines; the end of the input is the end of the process.
+	// Each line of input is a question; the process ends with its input.
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		switch in.Text() {
 		case "started":
@@ -112,15 +112,15 @@ func (p process) run() {
 	_ = watch.Close()
 }
 
-// An anyJournal is one that can be worked with and looked at.
+// An anyJournal is a journal that can be written and queried.
 type anyJournal interface {
 	journal.Journal
 	journal.Reader
 	Close() error
 }
 
-// lease is how long a process that was killed or stopped keeps its lanes: short, so that they are
-// soon another's.
+// lease is how long a killed or suspended process keeps its lanes: short, so that another one soon
+// has them.
 const lease = time.Second
 
 // open opens the journal, in a file or in a database.
@@ -131,8 +131,8 @@ func (p process) open(ctx context.Context, beside bool) (anyJournal, error) {
 	return sqlite.Open(ctx, p.Journal, sqlite.Options{Beside: beside})
 }
 
-// A watched journal counts the lanes that the engine is busy with, and the changes that were
-// refused because the lane is another engine's.
+// A watched journal counts the lanes that the engine has, and the changes that were refused because
+// the lane belongs to another engine.
 type watched struct {
 	anyJournal
 	busy, refused atomic.Int64
@@ -156,7 +156,7 @@ func (j *watched) Save(ctx context.Context, l *journal.Lane, c *journal.Change) 
 	return err
 }
 
-// Open opens a lane, which is busy from then on.
+// Open opens a lane, which counts as busy from then on.
 func (j *watched) Open(workspace, lane string) *journal.Lane {
 	l := j.anyJournal.Open(workspace, lane)
 	if l != nil {
@@ -165,19 +165,19 @@ func (j *watched) Open(workspace, lane string) *journal.Lane {
 	return l
 }
 
-// Drop gives back a lane that was opened.
+// Drop releases a lane that was opened.
 func (j *watched) Drop(l *journal.Lane) {
 	j.anyJournal.Drop(l)
 	j.busy.Add(-1)
 }
 
-// stopping is an action at whose calls the process stops itself.
+// stopping is an action at whose calls the process suspends itself.
 type stopping struct {
 	actions.Action
 	at string
 }
 
-// stopMyself stops the process until somebody continues it.
+// stopMyself suspends the process until it gets SIGCONT.
 var stopMyself func()
 
 func (a stopping) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
@@ -202,7 +202,7 @@ func resident() int {
 	return 0
 }
 
-// A child is a process that has been started.
+// A child is a started process.
 type child struct {
 	*exec.Cmd
 	t       *testing.T
@@ -253,8 +253,8 @@ func (c *child) stop() {
 	_ = c.Wait()
 }
 
-// Runs that wait cost disk, not memory; one that is due starts at once; a start does not read them
-// all.
+// TestManyWaitingRuns shows that waiting runs cost disk, not memory; that a due run starts at once;
+// and that a start does not read them all.
 func TestManyWaitingRuns(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -12,43 +12,43 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A mark is a point in what happens in a lane, by the service's clock. Of two events of one instant
-// the one that was recorded later is the later one.
-type mark struct {
+// A position is a point in the history of a lane, by the service's clock. Of two events of one
+// instant, the one recorded later is the later one.
+type position struct {
 	at    time.Time
-	event int64 // its sequence number; 0 is that everything of that instant is later, negative that nothing is
+	event int64 // a sequence number; 0 means that all events of that instant are later, negative that none is
 }
 
-// before reports whether something that happened at a time, and was recorded under a number, is
-// later than the mark.
-func (m mark) before(at time.Time, event int64) bool {
+// isBefore reports whether the position is before an event that happened at a time and has this
+// sequence number.
+func (m position) isBefore(at time.Time, event int64) bool {
 	return at.After(m.at) || at.Equal(m.at) && m.event >= 0 && event > m.event
 }
 
-// A question is what a wait_for waits for an answer to: the message that the run sent last, or
-// where it sent none since its last wait, the end of the step before. Between the two and the wait
-// there may be a stop of the engine, a pause of the workspace or a call that is repeated, and the
-// customer knows nothing of these.
+// A question is what a wait_for waits for an answer to: the last message that the run sent or, if
+// it sent none since its last wait, the end of the step before. Between that and the wait, the
+// engine may have stopped, the workspace paused or a call been repeated, and the customer knows
+// nothing of this.
 type question struct {
-	after   mark      // an answer is later: than the message, or the event that ended the last wait_for. The zero mark is what started the run
-	ended   time.Time // the end of the step before, by our clock; the zero time is that after says it all
+	after   position  // an answer is later than this: the message, or the event that ended the last wait_for. Zero stands for the event that started the run
+	ended   time.Time // the end of the step before, by our clock; zero if after alone decides
 	message bool
 	earlier bool  // events may have been decided since
-	newest  int64 // the newest event that was recorded at the end of the step before; 0 is not known
+	newest  int64 // the newest event recorded at the end of the step before; 0 if unknown
 }
 
-// next returns the question after a step of a run has come to its end.
+// next returns the question after a step of a run has ended.
 func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *record, value any, earlier bool) question {
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
-		return question{after: mark{happenedAt(object), rec.Heard[0]}, earlier: q.earlier || earlier}
+		return question{after: position{describedAt(object), rec.Heard[0]}, earlier: q.earlier || earlier}
 	case !slept(taken) && isQuestion(r, s, rec, object):
-		asked := mark{rec.Tried, -1}
+		asked := position{rec.Tried, -1}
 		if at, ok := object["created_at"].(time.Time); ok {
 			asked.at = at
 		} else if rec.Tried.IsZero() {
-			asked.at = rec.Ended // of a shadow run
+			asked.at = rec.Ended // in a shadow run
 		}
 		return question{after: asked, message: true, earlier: earlier}
 	case !slept(taken) && q.message:
@@ -58,8 +58,9 @@ func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *
 	return question{after: q.after, ended: rec.Ended, earlier: earlier, newest: rec.Number}
 }
 
-// isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the
-// run's events come from. What was told to somebody else is nothing that the customer could answer.
+// isQuestion reports whether a step has sent a message to the conversation that the run's events
+// come from; in a shadow run, whether it would have. The customer cannot answer a message to
+// anybody else.
 func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]any) bool {
 	if !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) || len(rec.Receipts) == 0 && rec.Intent == nil {
 		return false
@@ -68,11 +69,11 @@ func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]a
 	return s.Args["to"] == nil || actions.ConversationLane(conversation) == r.Home
 }
 
-// happened returns when an event happened: of a message, when it was written, where the event tells
-// that. It may be told of long after.
-func (f *facts) happened(ctx context.Context) (time.Time, error) {
+// happenedAt returns when an event happened: for a message, when it was written, if the event has
+// that. The event may come long after.
+func (f *facts) happenedAt(ctx context.Context) (time.Time, error) {
 	if vocabulary.ObjectOf(f.event.Type) == vocabulary.Message {
-		fact, _, err := f.told(ctx, "message")
+		fact, _, err := f.carriedFact(ctx, "message")
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -84,8 +85,8 @@ func (f *facts) happened(ctx context.Context) (time.Time, error) {
 	return f.event.CreatedAt, nil
 }
 
-// happenedAt is happened for an event as expressions see it.
-func happenedAt(event map[string]any) time.Time {
+// describedAt is happenedAt for an event as expressions see it.
+func describedAt(event map[string]any) time.Time {
 	message, _ := event["message"].(map[string]any)
 	if at, ok := message["created_at"].(time.Time); ok {
 		return at
@@ -94,63 +95,63 @@ func happenedAt(event map[string]any) time.Time {
 	return at
 }
 
-// answers reports whether an event that happened at a time can be what a wait_for waits for: it is
-// later than the question, and not too late. What was received in time has happened in time,
-// whatever the service's clock says.
+// answers reports whether an event that happened at a time can end a wait_for: it is later than the
+// question, and not too late. An event that was received in time has happened in time, whatever the
+// service's clock says.
 func (r *record) answers(e *journal.Event, at time.Time) bool {
-	after := mark{r.After, r.Number}
+	after := position{r.After, r.Number}
 	if r.After.IsZero() {
 		after.at = r.At.Add(-clockSlack)
 	}
-	return after.before(at, e.Seq) && !(at.After(r.Until) && e.ReceivedAt.After(r.Until))
+	return after.isBefore(at, e.Seq) && !(at.After(r.Until) && e.ReceivedAt.After(r.Until))
 }
 
-// startMark is the mark of what started a run. The events that the engine itself makes have the
-// time of its clock.
-func (k *walk) startMark(ctx context.Context) (mark, error) {
+// startPosition is the position of the event that started a run. Events that the engine itself
+// makes have the time of its own clock.
+func (k *walk) startPosition(ctx context.Context) (position, error) {
 	e := k.facts.event
 	if e.Rule != "" {
-		return mark{at: e.CreatedAt.Add(-clockSlack)}, nil
+		return position{at: e.CreatedAt.Add(-clockSlack)}, nil
 	}
-	at, err := k.facts.happened(ctx)
-	return mark{at, e.Seq}, err
+	at, err := k.facts.happenedAt(ctx)
+	return position{at, e.Seq}, err
 }
 
-// lookBack makes a wait_for that begins hear what came since the question: what was decided before
-// the wait began would be lost to it.
-func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
+// findEarlierAnswers adds to a wait_for that begins the events since its question that are already
+// decided. The wait would miss them otherwise.
+func (k *walk) findEarlierAnswers(ctx context.Context, rec *record) (err error) {
 	q := k.last
 	if q.after.at.IsZero() {
-		if q.after, err = k.startMark(ctx); err != nil {
+		if q.after, err = k.startPosition(ctx); err != nil {
 			return err
 		}
-		q.earlier = q.earlier || q.ended.IsZero() // what came before the event that started the run may have happened after it
+		q.earlier = q.earlier || q.ended.IsZero() // an event recorded before the one that started the run may have happened after it
 		if k.facts.event.Rule != "" {
 			q.newest = max(q.newest, k.run.Event) // but not after one that the engine itself made
 		}
 	}
 	if since := q.ended.Add(-clockSlack); !q.ended.IsZero() && since.After(q.after.at) {
-		q.after = mark{at: since}
+		q.after = position{at: since}
 	}
 	if rec.Again > 0 {
-		q = question{} // it begins anew, without what it failed at
+		q = question{} // a retry begins anew, without the events that it failed on
 	}
 	rec.After, rec.Number = q.after.at, q.after.event
 	if !q.earlier {
-		return nil // nothing can have been decided in between
+		return nil // no event can have been decided in between
 	}
-	for e, err := range k.engine.happened(ctx, k.run.Workspace, k.run.Home, rec.For, rec.After) {
+	for e, err := range k.engine.eventsSince(ctx, k.run.Workspace, k.run.Home, rec.For, rec.After) {
 		if err != nil {
 			return fmt.Errorf("look for events that came before the wait: %w", err)
 		}
-		if here := k.known(e.Seq); here != nil {
-			e = here // it may have been decided in this visit
+		if here := k.loadedEvent(e.Seq); here != nil {
+			e = here // this visit may have decided it
 		}
 		if !e.Decided || e.Seq == k.run.Event || slices.Contains(k.run.Gathered, e.Seq) || e.CreatedAt.Before(q.ended) || e.Seq <= q.newest {
-			continue // what is not decided yet will be heard
+			continue // undecided events reach the wait when they are decided
 		}
 		f := k.factsOf(e)
-		at, err := f.happened(ctx)
+		at, err := f.happenedAt(ctx)
 		if err != nil {
 			return err
 		}
@@ -168,8 +169,8 @@ func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
 	return nil
 }
 
-// asks reports whether a rule has a wait_for.
-func asks(r *rules.Rule) bool {
+// hasWaitFor reports whether a rule has a wait_for.
+func hasWaitFor(r *rules.Rule) bool {
 	for s := range r.Steps() {
 		if s.Verb == "wait_for" {
 			return true

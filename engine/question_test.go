@@ -11,8 +11,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An answer counts also when the run could not yet wait for it: a call between the question and the
-// wait was repeated, everything was stopped, or the engine was.
+// TestAnswerBeforeTheWait shows that an answer counts even if the run could not wait for it yet: a
+// call between the question and the wait was repeated, everything was paused, or the engine was
+// stopped.
 func TestAnswerBeforeTheWait(t *testing.T) {
 	const rule = `
 rules:
@@ -29,7 +30,7 @@ rules:
 	ask := func(t *testing.T) *desk {
 		d := newDesk(t, rule)
 		d.fault("GET /conversations/{id}/assignments", "status_before", 503, 5)
-		d.customer(ana, "yes") // before it is asked
+		d.customer(ana, "yes") // before the question
 		d.pass(2 * time.Second)
 		d.customer(ana, "go")
 		d.pass(3 * time.Second)
@@ -69,7 +70,8 @@ rules:
 	})
 }
 
-// What came late, but in its order, is heard as if it had come in time.
+// TestAnswerThatComesLate shows that an event that came late, but in order, is handled as if it had
+// come in time.
 func TestAnswerThatComesLate(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -93,8 +95,8 @@ rules:
 	d.wantStates("it", journal.Stopped)
 }
 
-// One answer is not taken for two, also where the service's clock is ahead and the answer seems to
-// have come after the wait that it ended.
+// TestAnswerIsHeardOnce shows that one answer is not taken for two, even if the service's clock is
+// ahead and the answer seems to have come after the wait that it ended.
 func TestAnswerIsHeardOnce(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -130,8 +132,8 @@ rules:
       - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
 `
 
-// What the customer wrote before the question is no answer to it, in whatever order deliveries come
-// and whatever the clocks say.
+// TestMessageBeforeTheQuestion shows that what the customer wrote before the question is no answer
+// to it, in whatever order deliveries come and whatever the clocks say.
 func TestMessageBeforeTheQuestion(t *testing.T) {
 	const question = send + "1 sales, 2 support"
 	for name, ahead := range map[string]time.Duration{"the same clock": 0, "the service's clock is ahead": 3 * time.Second, "the service's clock is behind": -3 * time.Second} {
@@ -157,7 +159,7 @@ func TestMessageBeforeTheQuestion(t *testing.T) {
 		d.pass(time.Hour)
 		d.expect(question, send+"nothing")
 	})
-	// The event may be told of long after the message was written.
+	// The event may come long after the message was written.
 	t.Run("told of afterwards", func(t *testing.T) {
 		d := newDesk(t, menu)
 		accept := d.sink
@@ -173,8 +175,8 @@ func TestMessageBeforeTheQuestion(t *testing.T) {
 		d.pass(time.Hour)
 		d.expect(question, send+"nothing")
 	})
-	// The message was there before its call was answered: what came in between is the answer, and what
-	// was before it is none.
+	// The message existed before its call was answered: a message in between is the answer, and one
+	// before it is not.
 	t.Run("the call is repeated", func(t *testing.T) {
 		for _, answered := range []bool{true, false} {
 			d := newDesk(t, menu)
@@ -194,7 +196,7 @@ func TestMessageBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// A message to somebody else is not the question.
+// TestMessageToSomebodyElse shows that a message to another conversation is not the question.
 func TestMessageToSomebodyElse(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -218,8 +220,8 @@ rules:
 	d.expect(send+"they were asked", send+"heard yes")
 }
 
-// Two waits in a row hear two messages, also of one instant, and those that the first one passed
-// over mean nothing to the second.
+// TestTwoAnswersInARow shows that two waits in a row get two messages, even of one instant, and
+// that the second wait ignores those that the first one skipped.
 func TestTwoAnswersInARow(t *testing.T) {
 	const rule = `
 rules:
@@ -251,7 +253,8 @@ rules:
 	}
 }
 
-// What is written after the time is over is no answer, also where nobody has looked since.
+// TestAnswerAfterTheDeadline shows that what is written after the deadline is no answer, even if
+// the engine has not looked since.
 func TestAnswerAfterTheDeadline(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration
@@ -271,7 +274,7 @@ func TestAnswerAfterTheDeadline(t *testing.T) {
 	}
 }
 
-// holdBack keeps events of some types from coming until the function is called that it returns.
+// holdBack delays events of some types until the returned function is called.
 func (d *desk) holdBack(types ...string) (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -299,8 +302,9 @@ func (d *desk) holdBack(types ...string) (release func()) {
 	}
 }
 
-// As the first step of a run that had to wait for its turn, or for the end of a gather, a wait_for
-// hears what came since the event that started the run, and nothing from before it.
+// TestFirstStepOfARunThatHadToWait shows that a wait_for that is the first step of a delayed run,
+// behind another run or the end of a gather, gets the events since the one that started the run,
+// and none from before it.
 func TestFirstStepOfARunThatHadToWait(t *testing.T) {
 	t.Run("queued", func(t *testing.T) {
 		for _, more := range []int{0, 2 * journal.MostEvents} {
@@ -318,7 +322,7 @@ rules:
 			d.pass(time.Minute)
 			d.customer(ana, "one")
 			d.pass(time.Minute)
-			d.customer(ana, "go") // it has its turn when the first one is over
+			d.customer(ana, "go") // it begins when the first one is over
 			d.pass(time.Minute)
 			for range more {
 				d.customer(ana, "well")
@@ -360,7 +364,8 @@ rules:
 	})
 }
 
-// Messages that came while everything was stopped are heard one after the other, by one wait each.
+// TestTwoAnswersWhileStopped shows that messages that came while everything was paused are handled
+// one after the other, by one wait each.
 func TestTwoAnswersWhileStopped(t *testing.T) {
 	for _, rounds := range []int{1, 3} {
 		d := newDesk(t, `

@@ -10,65 +10,65 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A record is what the engine must know of a step to go on with it after a stop.
+// A record is what the engine needs of a step to continue with it after a stop.
 type record struct {
 	At      time.Time       `json:"at"`                // when it was reached
-	Ended   time.Time       `json:"ended,omitzero"`    // when it came to its end
-	Reason  string          `json:"reason,omitempty"`  // in words, for people
-	Why     *phrases.Phrase `json:"why,omitempty"`     // the reason, or the step's error, as a phrase: what was set last
+	Ended   time.Time       `json:"ended,omitzero"`    // when it ended
+	Reason  string          `json:"reason,omitempty"`  // as text, for people
+	Why     *phrases.Phrase `json:"why,omitempty"`     // the reason or the step's error as a phrase, whichever was set last
 	Value   json.RawMessage `json:"value,omitempty"`   // its result, as encode writes it
 	Values  map[string]any  `json:"values,omitempty"`  // of the names in a condition
-	Args    json.RawMessage `json:"args,omitempty"`    // what the step was asked for, without secrets; for people
-	Answers journal.Answers `json:"answers,omitempty"` // to what it asked the desk
+	Args    json.RawMessage `json:"args,omitempty"`    // the step's arguments without secrets, for people
+	Answers journal.Answers `json:"answers,omitempty"` // of the desk
 
-	// The way that was taken.
+	// The way through the rule.
 	Allowed bool            `json:"allowed,omitempty"` // the step's own if was true
 	Branch  *int            `json:"branch,omitempty"`  // of choose; -1 is none
 	Items   json.RawMessage `json:"items,omitempty"`   // of for_each
 	Until   time.Time       `json:"until,omitzero"`    // of a wait
-	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
+	Wait    string          `json:"wait,omitempty"`    // of a wait: its text in the rule
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
-	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it is later than this mark
-	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event; of other steps, the newest event when they ended
-	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile; of a wait_for that is over, from the one on that ended it
-	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits behind the run, with itself
+	After   time.Time       `json:"after,omitzero"`    // of wait_for: only later events count
+	Number  int64           `json:"number,omitempty"`  // of wait_for: the sequence number that goes with After; of other steps, the newest event when they ended
+	Heard   []int64         `json:"heard,omitempty"`   // of wait_for: the events that came meanwhile; once it is over, from the one that ended it
+	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits that the run has passed, including this one
 
 	// The calls of an action.
 	Generation int               `json:"generation,omitempty"`
 	Intent     *actions.Intent   `json:"intent,omitempty"` // without a receipt
 	Receipts   []actions.Receipt `json:"receipts,omitempty"`
-	Sent       []sent            `json:"sent,omitempty"`      // what the calls that have receipts sent, for people
+	Sent       []sent            `json:"sent,omitempty"`      // the requests of the calls that have receipts, for people
 	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
-	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
-	Lost       bool              `json:"lost,omitempty"`      // that call ended without telling whether it had its effect: it is not under way any more
-	Doubt      bool              `json:"doubt,omitempty"`     // so ended some try of the call: it may have had its effect
+	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not in flight
+	Lost       bool              `json:"lost,omitempty"`      // that call ended without an answer: it is not in flight, and its effect is unknown
+	Doubt      bool              `json:"doubt,omitempty"`     // some attempt of the call ended so: it may have had its effect
 	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
 
 	// What went wrong.
 	Failures int       `json:"failures,omitempty"`
-	Last     bool      `json:"last,omitempty"`  // there is no other attempt; what became of this one is to be found out
-	Since    time.Time `json:"since,omitzero"`  // the first of them
-	Again    int       `json:"again,omitempty"` // how often a person let the step be tried once more
+	Last     bool      `json:"last,omitempty"`  // there is no other attempt; the last one is yet to be settled
+	Since    time.Time `json:"since,omitzero"`  // when the first failure was
+	Again    int       `json:"again,omitempty"` // how often a person had the step retried
 }
 
-// sent is what a call sent.
+// sent is the request of a call.
 type sent struct {
 	Call    string          `json:"call"`
 	Request json.RawMessage `json:"request"`
 }
 
-// erred notes what went wrong with a step.
-func (r *record) erred(s *journal.Step, err error) {
+// setError records an error of a step.
+func (r *record) setError(s *journal.Step, err error) {
 	what := phrases.Of(err)
 	s.Error, r.Why = what.String(), what.Coded()
 }
 
-// why returns what went wrong with a step.
-func why(s *journal.Step, r *record) *phrases.Phrase {
+// errorPhrase returns what went wrong with a step.
+func errorPhrase(s *journal.Step, r *record) *phrases.Phrase {
 	return phrases.Recorded(s.Error, r.Why)
 }
 
-// recordOf reads a step's record.
+// recordOf decodes a step's record.
 func recordOf(s *journal.Step) (*record, error) {
 	r := &record{}
 	if len(s.Record) == 0 {

@@ -10,24 +10,24 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Record is what was recorded of a step, for those who look back.
+// A Record is what the journal has of a step, for tools that look back.
 type Record struct {
-	At, Ended time.Time       // when it was reached, and when it came to its end
-	Reason    string          // in words
+	At, Ended time.Time       // when it was reached, and when it ended
+	Reason    string          // as text
 	Why       *phrases.Phrase // the Reason as a phrase
 	Args      json.RawMessage
 	Value     json.RawMessage // its result
-	Answers   journal.Answers // to what it asked the desk
+	Answers   journal.Answers // of the desk
 
-	Wait  string    // of a wait, as its rule has it: 15m of office
+	Wait  string    // of a wait, its text in the rule: 15m of office
 	Until time.Time // of a wait
 
 	Intent   *actions.Intent // without a receipt; of a shadow run, what it would have sent
 	Receipts []actions.Receipt
 }
 
-// ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form
-// that DecodeValue reads; two that are the same text are the same value.
+// ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form that
+// DecodeValue reads; equal texts are equal values.
 func ReadRecord(s *journal.Step) (Record, error) {
 	r, err := recordOf(s)
 	if err != nil {
@@ -39,18 +39,17 @@ func ReadRecord(s *journal.Step) (Record, error) {
 	}, nil
 }
 
-// Passed returns the waits that the run has behind it after the step, where these were those before
-// it.
+// Passed returns the waits that the run has passed after the step, given those before it.
 func (r Record) Passed(s *journal.Step, before Passed) Passed {
 	if !slept(s) || !s.State.Finished() {
 		return before
 	}
-	value, _ := decode(r.Value) // what cannot be read ended it as well as anything
+	value, _ := decode(r.Value) // an unreadable value counts as one without an id
 	return before.with(r.Wait, idOf(value))
 }
 
-// AnswerTo returns the recorded answer to a question. It is not ok where that was not asked, or
-// cannot be read.
+// AnswerTo returns the recorded answer to a question. It is not ok if the question was not asked,
+// or the answer cannot be decoded.
 func AnswerTo(a journal.Answers, question string) (v any, ok bool) {
 	raw, asked := a[question]
 	if !asked {
@@ -60,14 +59,13 @@ func AnswerTo(a journal.Answers, question string) (v any, ok bool) {
 	return v, err == nil
 }
 
-// EncodeArgs writes the arguments of a step as a Record has them.
+// EncodeArgs encodes the arguments of a step as a Record has them.
 func EncodeArgs(schema *rules.Schema, args map[string]any) (json.RawMessage, error) {
-	return encode(presentable(schema, args))
+	return encode(withoutSecrets(schema, args))
 }
 
-// DecodeValue reads a recorded value back as expressions saw it.
+// DecodeValue decodes a recorded value into what expressions saw.
 func DecodeValue(raw json.RawMessage) (any, error) { return decode(raw) }
 
-// Nothing is what later steps see of a result that nobody knows: an object with all its fields
-// empty.
-func Nothing(schema *rules.Schema) any { return nothing(schema.Result) }
+// Nothing is what later steps see of a result that is unknown: an object with all its fields empty.
+func Nothing(schema *rules.Schema) any { return emptyResult(schema.Result) }

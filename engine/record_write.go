@@ -13,9 +13,9 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// appendJSON writes a record as encoding/json does. A record is written twice for each call, and
-// finding its fields by reflection, and what they hold already as JSON once more letter by letter,
-// would cost more than everything else that the engine does for the call.
+// appendJSON encodes a record as encoding/json does. A record is encoded twice for each call.
+// Finding its fields by reflection, and scanning again what is already JSON, would cost more than
+// everything else that the engine does for the call.
 func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w := recordWriter{b: append(b, '{')}
 	w.time("at", r.At)
@@ -61,8 +61,8 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	return append(w.b, '}'), w.err
 }
 
-// A recordWriter writes the members of an object one behind the other. What is empty is left out,
-// unless a method says otherwise.
+// A recordWriter writes the members of an object in order. Empty members are left out, unless a
+// method says otherwise.
 type recordWriter struct {
 	b   []byte
 	err error
@@ -107,14 +107,14 @@ func (w *recordWriter) number(name string, n int) {
 	}
 }
 
-// raw writes what is JSON already.
+// raw writes a member whose value is already JSON.
 func (w *recordWriter) raw(name string, raw json.RawMessage) {
 	if len(raw) > 0 {
 		w.b = append(w.name(name), raw...)
 	}
 }
 
-// request writes a request also where there is none.
+// request writes the request even if there is none.
 func (w *recordWriter) request(raw json.RawMessage) {
 	if raw == nil {
 		raw = json.RawMessage("null")
@@ -148,7 +148,7 @@ func (w *recordWriter) answers(name string, answers journal.Answers) {
 	w.b = append(w.b, '}')
 }
 
-// list writes a list, each of its items by a function.
+// list writes a list, each item with write.
 func list[T any](w *recordWriter, name string, items []T, write func(T)) {
 	if len(items) == 0 {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A record is what encoding/json makes of it, whatever it holds: with each field alone, with all of
-// them, and with none.
+// TestRecordIsWrittenAsJSON shows that a record is encoded as encoding/json does it, whatever it
+// holds: with each field alone, with all of them, and with none.
 func TestRecordIsWrittenAsJSON(t *testing.T) {
 	var full record
 	fill(reflect.ValueOf(&full).Elem())
@@ -34,7 +34,8 @@ func TestRecordIsWrittenAsJSON(t *testing.T) {
 	}
 }
 
-// What encoding/json refuses is refused, so that it can be told in another way.
+// TestRecordThatCannotBeWritten shows that what encoding/json refuses is refused, so that the
+// caller can encode it in another way.
 func TestRecordThatCannotBeWritten(t *testing.T) {
 	for _, r := range []record{
 		{Values: map[string]any{"n": math.Inf(1)}}, {At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, {Until: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
@@ -45,7 +46,7 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// fill puts something into a value and everything in it.
+// fill sets a value and everything in it.
 func fill(v reflect.Value) {
 	switch at := v.Addr().Interface().(type) {
 	case *time.Time:
@@ -87,8 +88,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A value that is said to survive is the same after it was recorded and read back; those that are
-// not are read back.
+// TestValuesThatSurvive shows that a value for which roundTrips is true comes back unchanged from
+// encode and decode; the others have to be decoded.
 func TestValuesThatSurvive(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	now := time.Now()
@@ -101,7 +102,7 @@ func TestValuesThatSurvive(t *testing.T) {
 		{"\xff", false}, {map[string]any{"\xff": 1.0}, false}, {map[string]any{tagInt: "x"}, false}, {[]any{map[string]any{tagTime: "x"}}, false},
 		{now, false}, {now.UTC(), true}, {now.In(zone), false}, {[]string{"a"}, false}, {[]any(nil), false}, {map[string]any(nil), false}, {int64(1), false}, {json.Number("1"), false},
 	} {
-		if got := survives(tc.value); got != tc.want {
+		if got := roundTrips(tc.value); got != tc.want {
 			t.Errorf("%#v survives: %v", tc.value, got)
 		}
 		if !tc.want {
@@ -118,8 +119,8 @@ func TestValuesThatSurvive(t *testing.T) {
 	}
 }
 
-// Recorded values read as they always did: what older versions have recorded, and what is compared
-// by its text.
+// TestHowValuesAreRecorded keeps the encoding of recorded values: older versions have recorded
+// them, and values are compared by their text.
 func TestHowValuesAreRecorded(t *testing.T) {
 	at := time.Date(2026, 11, 13, 17, 50, 0, 5000, time.UTC)
 	for _, tc := range []struct {

@@ -14,7 +14,7 @@ import (
 
 var days = flag.Int("days", 26, "how many days TestRetention lets pass; what is kept is a third of that, without the 15 days that ids are kept longer")
 
-// retained are rules whose traces are of every kind: answers, runs that wait and end, limits,
+// retained has rules that leave rows of every kind: answers, runs that wait and end, limits,
 // gathers, messages to others.
 const retained = `
 rules:
@@ -40,9 +40,8 @@ rules:
     do: [{ send_message: { text: "{{ contact.name }} has come", to: { phone: "` + bia + `", channel: Main } } }]
 `
 
-// TestRetention lets days of the same traffic pass, each with customers who never came before: from
-// the day on which as much is forgotten as comes, neither the journal's file nor any of its tables
-// grows.
+// TestRetention runs days of the same traffic, each with new customers: from the day on which as
+// much is pruned as is added, neither the journal's file nor any of its tables grows.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -54,7 +53,7 @@ func TestRetention(t *testing.T) {
 		customers, keep = 20, 30
 	}
 	d := newDesk(t, retained)
-	flat := keep + idsKept + 2 // what is older than that is gone, wherever it was
+	flat := keep + idsKept + 2 // from this day on everything older is pruned, from all tables
 	var most int64
 	var then map[string]int64
 	for day := 1; day <= *days; day++ {
@@ -89,8 +88,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// forgetOld takes up whom events mention and forgets what is older than is kept, as an engine that
-// runs does.
+// forgetOld indexes the people whom events mention and prunes what is older than keep, like a
+// running engine.
 func (d *desk) forgetOld(keep time.Duration) {
 	d.t.Helper()
 	for more := true; more; {

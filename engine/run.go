@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Tick does everything that is due at a time, and returns when there will be something again; the
-// zero time is when somebody says so. Time stands still meanwhile.
+// Tick does everything that is due at now, and returns when something will be due again. The zero
+// time means not before there is a new event or request. The engine's clock stands still at now
+// meanwhile.
 func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
 	clock := func() time.Time { return now }
 	for {
@@ -33,13 +34,13 @@ func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err e
 			return next, err
 		}
 		if len(lanes) == 0 {
-			return e.next(ctx)
+			return e.nextDue(ctx)
 		}
 	}
 }
 
-// next is when there will be something to do.
-func (e *Engine) next(ctx context.Context) (time.Time, error) {
+// nextDue returns when something will be due.
+func (e *Engine) nextDue(ctx context.Context) (time.Time, error) {
 	next, err := e.journal.Due(ctx, e.pausedWorkspaces())
 	if err != nil {
 		return next, fmt.Errorf("look for what is due: %w", err)
@@ -50,25 +51,25 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// visit works on a lane. When something keeps it from handing in what it did, the lane is given
-// back as it was.
+// visit works on a lane. If its work cannot be saved, the lane is released as it was.
 func (e *Engine) visit(ctx context.Context, v *visit, first *decision) error {
 	err := v.work(ctx, first)
 	if v.fresh != nil && err != nil && !errors.Is(err, journal.ErrOccupied) {
-		v.evaluated()
+		v.releaseEvaluation()
 		e.forgetUnsaved(v.change.Caused)
 		err = v.recordFirst(ctx)
 	}
-	v.evaluated()
+	v.releaseEvaluation()
 	e.forgetUnsaved(v.change.Caused)
 	if v.fresh != nil {
-		return e.giveUpFresh(ctx, v, err)
+		return e.releaseFresh(ctx, v, err)
 	}
-	return e.leave(ctx, v.lane, v.clock, err)
+	return e.release(ctx, v.lane, v.clock, err)
 }
 
-// leave ends a visit. A lane that something kept it from giving back is due again.
-func (e *Engine) leave(ctx context.Context, lane *journal.Lane, clock func() time.Time, err error) error {
+// release ends a visit. If err kept the visit from releasing its lane, release does so and makes
+// the lane due again.
+func (e *Engine) release(ctx context.Context, lane *journal.Lane, clock func() time.Time, err error) error {
 	if err == nil || errors.Is(err, journal.ErrLost) {
 		return nil
 	}
@@ -79,23 +80,24 @@ func (e *Engine) leave(ctx context.Context, lane *journal.Lane, clock func() tim
 	}
 	switch released := e.journal.Save(context.WithoutCancel(ctx), lane, &again); {
 	case released != nil && !errors.Is(released, journal.ErrLost):
-		err = &keptError{again, errors.Join(err, released)}
+		err = &releaseError{again, errors.Join(err, released)}
 	case errors.Is(err, journal.ErrChanged):
 		err = nil
 	}
 	return err
 }
 
-// A keptError says that a lane could not even be given back: nobody can claim it until it is.
-type keptError struct {
+// A releaseError says that a lane could not even be released: no engine can claim it until it is.
+type releaseError struct {
 	release journal.Change
 	error
 }
 
-func (e *keptError) Unwrap() error { return e.error }
+func (e *releaseError) Unwrap() error { return e.error }
 
-// giveBack tries again to give back a lane that a visit had to keep, as while the disk is full.
-func (e *Engine) giveBack(ctx context.Context, lane *journal.Lane, kept *keptError) {
+// retryRelease retries to release a lane that a visit could not, for example while the disk is
+// full.
+func (e *Engine) retryRelease(ctx context.Context, lane *journal.Lane, kept *releaseError) {
 	for pause := 100 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		pauseFor(ctx, pause)
 		if err := e.journal.Save(ctx, lane, &kept.release); err == nil || errors.Is(err, journal.ErrLost) {
@@ -104,30 +106,29 @@ func (e *Engine) giveBack(ctx context.Context, lane *journal.Lane, kept *keptErr
 	}
 }
 
-// look is how often Run looks for what other processes may have put into the journal.
-const look = 250 * time.Millisecond
+// pollInterval is how often Run checks the journal for the work of other processes.
+const pollInterval = 250 * time.Millisecond
 
-// settleDelay waits up to 5 ms after a claim that took so long, so that the next one finds more
-// lanes that are due.
+// settleDelay waits up to 5 ms after a claim that took so long, so that the next claim finds more
+// due lanes.
 func settleDelay(ctx context.Context, took time.Duration) {
 	pauseFor(ctx, min(4*took, 5*time.Millisecond))
 }
 
-// Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a
-// clean stop.
+// Run works until ctx ends, then waits for visits in progress. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	for _, w := range e.workspaces {
-		w.absences.signed = time.Time{}
+		w.absences.heartbeat = time.Time{}
 	}
 	e.awaitJournal(ctx)
 	e.workers.begin(ctx, working, time.Now)
 	var beside sync.WaitGroup
 	if j, ok := e.journal.(journal.Notifier); ok {
-		beside.Go(func() { e.hearNews(ctx, j.News()) })
+		beside.Go(func() { e.forwardNews(ctx, j.News()) })
 	}
-	for _, w := range e.workspaces { // a service that is slow to answer keeps no other waiting
+	for _, w := range e.workspaces { // a slow service must not delay the probes of other workspaces
 		beside.Go(func() {
 			e.regularly(ctx, time.Second, func(ctx context.Context, now time.Time) error { return w.probe(ctx, e, now) })
 		})
@@ -146,12 +147,12 @@ func (e *Engine) Run(ctx context.Context) error {
 		for _, lane := range lanes {
 			e.workers.visits.Go(func() {
 				v, began := e.newVisit(lane, e.workers.clock, e.workers.stopping).asWorker(), time.Now()
-				e.over(v, began, e.visit(working, v, nil))
+				e.endVisit(v, began, e.visit(working, v, nil))
 			})
 		}
 		switch {
 		case len(lanes) == 0 && free > 0:
-			e.rest(ctx)
+			e.waitForWork(ctx)
 		case len(lanes) > 1:
 			settleDelay(ctx, time.Since(began))
 		}
@@ -172,8 +173,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// awaitJournal finds out, as soon as the journal can be used, what is stopped, because what arrives
-// is decided on at once, and when no engine was there.
+// awaitJournal waits until the journal can be used. It reads the holds, because arriving events are
+// decided at once, and finds out when no engine was running.
 func (e *Engine) awaitJournal(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.readHolds(ctx, time.Now())
@@ -181,7 +182,7 @@ func (e *Engine) awaitJournal(ctx context.Context) {
 			err = e.SignIn(ctx, time.Now())
 		}
 		if err == nil {
-			e.attending.Do(func() { close(e.attends) })
+			e.presenceOnce.Do(func() { close(e.presenceKnown) })
 			return
 		}
 		if ctx.Err() == nil {
@@ -191,22 +192,22 @@ func (e *Engine) awaitJournal(ctx context.Context) {
 	}
 }
 
-// over ends a visit. Its error has been logged, and the lane will be due again.
-func (e *Engine) over(v *visit, began time.Time, err error) {
+// endVisit ends a visit. Its error has been logged, and the lane will be due again.
+func (e *Engine) endVisit(v *visit, began time.Time, err error) {
 	if v.hasWorker {
 		e.workers.Release(1)
 	}
-	if kept, ok := errors.AsType[*keptError](err); ok {
-		e.giveBack(e.workers.ctx, v.lane, kept)
+	if kept, ok := errors.AsType[*releaseError](err); ok {
+		e.retryRelease(e.workers.ctx, v.lane, kept)
 	}
 	e.shares.end(v.lane.Workspace, time.Since(began), v.waited)
-	if !v.lane.Calm || e.shares.of != nil {
-		e.wake() // something may be due, or have room
+	if !v.lane.Calm || e.shares.byWorkspace != nil {
+		e.wake() // another lane may be due, or its workspace may have room again
 	}
 }
 
-// hearNews lets Run look for work when another process has put something into the journal.
-func (e *Engine) hearNews(ctx context.Context, news <-chan struct{}) {
+// forwardNews makes Run look for work when another process has written to the journal.
+func (e *Engine) forwardNews(ctx context.Context, news <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -217,14 +218,14 @@ func (e *Engine) hearNews(ctx context.Context, news <-chan struct{}) {
 	}
 }
 
-// claim takes up to n lanes that are due.
+// claim claims up to n due lanes.
 func (e *Engine) claim(ctx context.Context, n int) ([]*journal.Lane, error) {
 	now := time.Now()
-	if now.Sub(e.refreshed) >= look {
+	if now.Sub(e.holdsReadAt) >= pollInterval {
 		if err := e.readHolds(ctx, now); err != nil {
 			return nil, err
 		}
-		e.refreshed = now
+		e.holdsReadAt = now
 	}
 	if err := e.SignIn(ctx, now); err != nil {
 		return nil, err
@@ -232,30 +233,30 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*journal.Lane, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	most, full := e.shares.room(n)
+	most, full := e.shares.claimLimit(n)
 	lanes, err := e.journal.Claim(ctx, now, most, append(e.pausedWorkspaces(), full...))
 	e.shares.begin(lanes)
 	return lanes, err
 }
 
-// rest waits until there may be something to do. Holds that end are not waited for: they are looked
-// at often enough.
-func (e *Engine) rest(ctx context.Context) {
-	wait := look
-	_, full := e.shares.room(0)
+// waitForWork waits until something may be due. It does not wait for holds that end, because the
+// holds are read often enough.
+func (e *Engine) waitForWork(ctx context.Context) {
+	wait := pollInterval
+	_, full := e.shares.claimLimit(0)
 	if next, err := e.journal.Due(ctx, append(e.pausedWorkspaces(), full...)); err == nil && !next.IsZero() {
-		wait = min(look, max(0, time.Until(next)))
+		wait = min(pollInterval, max(0, time.Until(next)))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-e.news:
+	case <-e.wakeups:
 	case <-timer.C:
 	}
 }
 
-// pauseFor lets some time pass.
+// pauseFor waits until d has passed or ctx ends.
 func pauseFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -263,7 +264,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// regularly does something every so often until ctx ends.
+// regularly calls do at an interval until ctx ends.
 func (e *Engine) regularly(ctx context.Context, every time.Duration, do func(context.Context, time.Time) error) {
 	for ctx.Err() == nil {
 		if err := do(ctx, time.Now()); err != nil && ctx.Err() == nil {
@@ -273,7 +274,7 @@ func (e *Engine) regularly(ctx context.Context, every time.Duration, do func(con
 	}
 }
 
-// prune forgets what is older than is kept.
+// prune deletes what is older than Options.Keep.
 func (e *Engine) prune(ctx context.Context, now time.Time) error {
 	if e.options.Keep == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// live lets the desk's engine run by itself, on the real clock.
+// live runs the desk's engine with Run, on the real clock.
 func (d *desk) live() (stop func()) {
 	d.t.Helper()
 	d.move(time.Now())
@@ -40,7 +40,7 @@ func (d *desk) live() (stop func()) {
 	return stop
 }
 
-// until waits for something to be so.
+// until waits for a condition.
 func (d *desk) until(what string, so func() bool) {
 	d.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
@@ -50,7 +50,7 @@ func (d *desk) until(what string, so func() bool) {
 	}
 }
 
-// A copier sends what the sandbox delivers so often, all at once.
+// A copier repeats each of the sandbox's deliveries so often, all at once.
 type copier struct {
 	to    http.RoundTripper
 	times int
@@ -94,7 +94,8 @@ type readCloser struct{ *bytes.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// However often and at once an event is delivered, it makes one run.
+// TestDeliveredAThousandTimesAtOnce shows that an event makes one run, however often and
+// concurrently it is delivered.
 func TestDeliveredAThousandTimesAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -128,7 +129,7 @@ rules:
 	}
 }
 
-// A customer who is a machine that answers every message.
+// TestEchoingService has a customer that is a machine, which answers every message.
 func TestEchoingService(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -156,7 +157,7 @@ rules:
 	}
 }
 
-// Two desks whose robots write to each other.
+// TestTwoEnginesThatAnswerEachOther has two desks whose robots write to each other.
 func TestTwoEnginesThatAnswerEachOther(t *testing.T) {
 	const rule = `
 rules:
@@ -184,7 +185,8 @@ rules:
 	}
 }
 
-// Rules that are loaded again and again while customers write: each customer gets one answer.
+// TestReloadsUnderLoad shows that each customer gets one answer while rules are reloaded again and
+// again.
 func TestReloadsUnderLoad(t *testing.T) {
 	text := func(n int) string {
 		return fmt.Sprintf(`
@@ -219,7 +221,7 @@ rules:
 	}
 }
 
-// A stop lets the call under way come to its end, and begins no other.
+// TestStop shows that a stop lets the call in flight end, and begins no other.
 func TestStop(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -38,8 +38,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// While a close is uncertain the attendance is closed and the customer opens another one, which is
-// left alone.
+// TestTheNextAttendanceIsNotClosed shows that a customer's new attendance is left open that begins
+// while the close of the one before is uncertain.
 func TestTheNextAttendanceIsNotClosed(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -61,7 +61,8 @@ rules:
 	}
 }
 
-// A person who moved the conversation meanwhile keeps it.
+// TestAPersonIsNotOverruled shows that a person who moved the conversation meanwhile is not
+// overruled.
 func TestAPersonIsNotOverruled(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -78,7 +79,8 @@ rules:
 	}
 }
 
-// Nobody of the workspace calls while the service asks for a pause; then all of it goes on.
+// TestPauseAfterTooManyRequests shows that no engine of the workspace calls while the service asks
+// for a pause, and that everything continues then.
 func TestPauseAfterTooManyRequests(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -103,7 +105,7 @@ rules:
 	}
 }
 
-// A refused key holds everything and loses nothing.
+// TestRefusedKey shows that a refused key holds everything and loses nothing.
 func TestRefusedKey(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -131,7 +133,8 @@ rules:
 	d.wantStates("it", journal.Done, journal.Done, journal.Done)
 }
 
-// A scope that the key lacks holds what needs it, until it is given; the rest of the desk goes on.
+// TestMissingScope shows that a scope that the key lacks holds only what needs it, until the key
+// has the scope.
 func TestMissingScope(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, `
@@ -157,7 +160,8 @@ rules:
 	d.wantStates("it", journal.Done, journal.Done)
 }
 
-// A rule that is paused while a scope is missing for it rests: its lane is not due all the time.
+// TestPausedWhileAScopeIsMissing shows that the lane of a paused rule that lacks a scope is not due
+// all the time.
 func TestPausedWhileAScopeIsMissing(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -241,7 +245,7 @@ rules:
 	}
 }
 
-// An interrupted action is one before whose call something happens.
+// An interrupted action does something before its call.
 type interrupted struct {
 	actions.Action
 	before func()
@@ -252,7 +256,7 @@ func (a interrupted) Do(ctx context.Context, s *actions.Step, i actions.Intent) 
 	return a.Action.Do(ctx, s, i)
 }
 
-// A rule that answers every message, against a customer who is such a rule too.
+// TestSafetyBound has a rule that answers every message, against a customer who does so, too.
 func TestSafetyBound(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -280,10 +284,11 @@ rules:
 	d.expect()
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
 	d.rest()
-	d.expect(send + "I am a robot") // the one that was held
+	d.expect(send + "I am a robot") // the message that was held
 }
 
-// What a run began with it ends with, whatever is loaded meanwhile.
+// TestRunKeepsItsVersion shows that a run ends with the rule's version that it began with, whatever
+// is loaded meanwhile.
 func TestRunKeepsItsVersion(t *testing.T) {
 	const text = `
 rules:
@@ -306,7 +311,8 @@ rules:
 	d.wantStates("it", journal.Done, journal.Done)
 }
 
-// Nobody knows what became of a call to another system that was cut off: a person says it.
+// TestUncertainCall shows that a person resolves a call to another system that was cut off: its
+// outcome is unknown.
 func TestUncertainCall(t *testing.T) {
 	for _, c := range []struct {
 		ask   journal.AskKind

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// shares sees to it that a workspace with much to do leaves room for the others: each may have as
-// many lanes under way as keep one worker for each processor busy. A worker that waits for the
-// service is not busy, so of a workspace whose service takes its time more lanes may be under way.
-// An engine with one workspace has nothing to share.
+// shares keeps a busy workspace from taking the workers of all others: each workspace may have as
+// many lanes in progress as keep one worker per processor busy. A worker that waits for the service
+// is not busy, so a workspace with a slow service may have more lanes in progress. An engine with
+// one workspace needs no shares.
 type shares struct {
-	mu sync.Mutex
-	of map[string]*share // nil where nothing is shared
+	mu          sync.Mutex
+	byWorkspace map[string]*share // by workspace; nil if there is only one
 }
 
-// A share is what a workspace has of the workers.
+// A share is a workspace's part of the workers.
 type share struct {
-	lanes        int     // under way
-	took, waited float64 // seconds, lately, by its visits, and of that for the service's answers to calls
+	lanes        int     // in progress
+	took, waited float64 // decaying sums over its visits: seconds in total, and those spent waiting for answers to calls
 }
 
-// recent is what an earlier visit counts against a later one.
-const recent = 0.95
+// decay is the weight of a visit relative to the next one.
+const decay = 0.95
 
-// most returns how many lanes may be under way.
-func (w *share) most() int {
+// maxLanes returns how many lanes may be in progress.
+func (w *share) maxLanes() int {
 	n := float64(runtime.GOMAXPROCS(0))
 	if busy := w.took - w.waited; w.waited > 0 && busy > 0 {
 		n *= min(w.took/busy, 1000)
@@ -35,16 +35,16 @@ func (w *share) most() int {
 	return int(n)
 }
 
-// room returns how many of n lanes may be claimed at once, and the workspaces that have their
-// share.
-func (s *shares) room(n int) (most int, full []string) {
+// claimLimit returns how many of n lanes may be claimed at once, and the workspaces that have used
+// up their share.
+func (s *shares) claimLimit(n int) (most int, full []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of == nil {
+	if s.byWorkspace == nil {
 		return n, nil
 	}
-	for name, w := range s.of {
-		if w.lanes >= w.most() {
+	for name, w := range s.byWorkspace {
+		if w.lanes >= w.maxLanes() {
 			full = append(full, name)
 		}
 	}
@@ -52,33 +52,33 @@ func (s *shares) room(n int) (most int, full []string) {
 	return min(n, runtime.GOMAXPROCS(0)), full
 }
 
-// full reports whether a workspace has its share.
-func (s *shares) full(workspace string) bool {
+// isFull reports whether a workspace has used up its share.
+func (s *shares) isFull(workspace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.of[workspace]
-	return w != nil && w.lanes >= w.most()
+	w := s.byWorkspace[workspace]
+	return w != nil && w.lanes >= w.maxLanes()
 }
 
-// begin notes lanes that are under way from now on.
+// begin counts lanes as in progress.
 func (s *shares) begin(lanes []*journal.Lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range lanes {
-		if w := s.of[l.Workspace]; w != nil {
+		if w := s.byWorkspace[l.Workspace]; w != nil {
 			w.lanes++
 		}
 	}
 }
 
-// end notes that a lane is not under way any more, how long its visit took, and how much of that it
-// waited for the service.
+// end counts a lane as no longer in progress, with the duration of its visit, and how much of that
+// was waiting for the service.
 func (s *shares) end(workspace string, took, waited time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.of[workspace]; w != nil {
+	if w := s.byWorkspace[workspace]; w != nil {
 		w.lanes--
-		w.took = recent*w.took + took.Seconds()
-		w.waited = recent*w.waited + waited.Seconds()
+		w.took = decay*w.took + took.Seconds()
+		w.waited = decay*w.waited + waited.Seconds()
 	}
 }

@@ -32,11 +32,11 @@ var stops = flag.Int("stops", 3, "how often TestStopped stops an engine for long
 func init() {
 	stopMyself = func() {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
-		time.Sleep(100 * time.Millisecond) // other threads may hear the signal first
+		time.Sleep(100 * time.Millisecond) // other threads may get the signal first
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits for a condition.
 func eventually(t *testing.T, within time.Duration, what string, is func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -51,8 +51,8 @@ func eventually(t *testing.T, within time.Duration, what string, is func() bool)
 
 func (c *child) signal(s syscall.Signal) { _ = c.Process.Signal(s) }
 
-// halt stops the process. A signal is only the request: threads that are running go on until the
-// system comes to them.
+// halt suspends the process. The signal is only the request: running threads continue until the
+// kernel interrupts them.
 func (c *child) halt() {
 	c.signal(syscall.SIGSTOP)
 	for began := time.Now(); !c.isStopped() && time.Since(began) < time.Minute; {
@@ -78,14 +78,14 @@ func (c *child) leases(address string) int {
 	return postgrestest.Count(c.t, address, `SELECT count(*) FROM quando.leases d JOIN quando.engines e ON e.id = d.engine WHERE e.name LIKE '% ' || $1::text`, fmt.Sprint(c.Process.Pid))
 }
 
-// margin is what a takeover may take longer than the lease. An engine that is stopped in the middle
-// of a transaction has locks that the database takes away after ten seconds; the rest is for slow
-// machines.
+// margin is what a takeover may take longer than the lease. An engine that is suspended in the
+// middle of a transaction has locks that the database takes away after ten seconds; the rest is for
+// slow machines.
 const margin = 30 * time.Second
 
-// TestStopped stops one of two engines for longer than its lease, again and again, while customers
-// write: the other takes over all that it had, serves everybody, and whatever the first one does
-// when it goes on is refused.
+// TestStopped suspends one of two engines for longer than its lease, again and again, while
+// customers write: the other takes over all its lanes and serves every customer, and whatever the
+// first one does when it continues is refused.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -115,9 +115,10 @@ func TestStopped(t *testing.T) {
 	t.Logf("%d stops with %d lanes under way, taken over within %s at a lease of %s, %d changes refused, %d messages", *stops, had, longest.Round(time.Millisecond), lease, refused, c.written)
 }
 
-// TestStoppedAtACall stops an engine at one call: before it has left, when it has had its effect
-// and nobody has heard, and when it is answered and not recorded. Another engine takes over and
-// finishes the run, a person works on, and the first engine goes on: it changes nothing any more.
+// TestStoppedAtACall suspends an engine at one call: before the request is sent, after its effect
+// but before the answer, and after the answer but before the receipt is recorded. Another engine
+// takes over and finishes the run, a person works on, and the first engine continues: it changes
+// nothing any more.
 func TestStoppedAtACall(t *testing.T) {
 	calls := []string{"transfer", "create_card"}
 	if *stops > 3 {
@@ -159,7 +160,7 @@ func stoppedAt(t *testing.T, when, call string) {
 	c.relay.lead(second)
 	c.served()
 
-	// A person goes on: a call that comes late would undo it.
+	// A person works on: a call that comes late would undo it.
 	conversation := must(c.look.ListRuns(t.Context(), journal.RunFilter{}))[0].About.Conversation
 	must(c.TeamTransfer(sandbox.TeamTransfer{Conversation: conversation, Person: "Carla", To: "Carla", Sector: "Supervisors"}))
 	if err := c.Settle(t.Context()); err != nil {
@@ -190,11 +191,11 @@ func isCall(r *http.Request, call string) bool {
 	return strings.HasSuffix(r.URL.Path, path) || call == "patch_conversation" && strings.Contains(r.URL.Path, path)
 }
 
-// A callProxy is what an engine calls the service through. Each engine has its own, so that the
-// test sees which engine calls, and when.
+// A callProxy is between an engine and the service. Each engine has its own, so that the test sees
+// which engine calls, and when.
 type callProxy struct {
 	*httptest.Server
-	answering func(*http.Request) bool // whether the caller is answered; nil is always
+	answering func(*http.Request) bool // whether the caller gets the answer; nil means always
 
 	mu    sync.Mutex
 	calls []passed
@@ -232,7 +233,7 @@ func newCallProxy(t *testing.T, to string) *callProxy {
 	return d
 }
 
-// passed returns what came through so far.
+// passed returns the requests so far.
 func (d *callProxy) passed() []passed {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// TestShares lets a workspace have as many lanes under way as keep one worker for each processor
-// busy, and more when they wait for its service.
+// TestShares shows that a workspace may have as many lanes in progress as keep one worker per
+// processor busy, and more when they wait for its service.
 func TestShares(t *testing.T) {
-	s := &shares{of: map[string]*share{"flooding": {}, "quiet": {}}}
+	s := &shares{byWorkspace: map[string]*share{"flooding": {}, "quiet": {}}}
 	each := runtime.GOMAXPROCS(0)
 	lane := []*journal.Lane{{Workspace: "flooding"}}
 	takes := func() (n int) {
 		for ; n < 1000; n++ {
-			most, full := s.room(64)
+			most, full := s.claimLimit(64)
 			if most < 1 {
 				t.Fatal("nothing may be claimed")
 			}
@@ -40,7 +40,7 @@ func TestShares(t *testing.T) {
 	}
 	alone := &shares{}
 	alone.begin(lane)
-	if most, full := alone.room(64); most != 64 || full != nil {
+	if most, full := alone.claimLimit(64); most != 64 || full != nil {
 		t.Errorf("a workspace that is alone may claim %d of 64 lanes, and %v have had their share", most, full)
 	}
 	alone.end("flooding", 1, 0)

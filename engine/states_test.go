@@ -28,7 +28,7 @@ func transitions(t *testing.T) map[[2]journal.State]bool {
 	return drawn
 }
 
-// A stateWatch holds what runs do to what is drawn.
+// A stateWatch checks the transitions of runs against the drawn ones.
 type stateWatch struct {
 	t     *testing.T
 	drawn map[[2]journal.State]bool
@@ -46,15 +46,15 @@ func (w *stateWatch) Changed(r *journal.Run) {
 	if from == r.State || from == "" && w.reachable(r.State) {
 		return
 	}
-	// What happens between two records may be a step through running.
+	// Between two records, the run may have been running.
 	through := w.drawn[[2]journal.State{from, journal.Running}] && w.drawn[[2]journal.State{journal.Running, r.State}]
 	if !w.drawn[[2]journal.State{from, r.State}] && !through {
 		w.t.Errorf("a run of %s went from %q to %q, which docs/runs.md does not draw", r.Rule, from, r.State)
 	}
 }
 
-// reachable reports whether a run can be seen first in a state: what it did before it was first
-// recorded shows only in the end of it.
+// reachable reports whether a run can be seen first in a state: of the transitions before a run is
+// first recorded, only the last state is visible.
 func (w *stateWatch) reachable(s journal.State) bool {
 	return w.drawn[[2]journal.State{"", s}] || w.drawn[[2]journal.State{journal.Running, s}]
 }

@@ -53,7 +53,7 @@ func TestAwayReply(t *testing.T) {
 	d.pass(12 * time.Hour) // Saturday, seven in the morning
 	d.customer(ana, "good morning")
 	d.pass(time.Minute)
-	d.expect(send + "Hello Ana Lima! We reopen 2026-11-14 09:00. You wrote 1.") // the label is there already
+	d.expect(send + "Hello Ana Lima! We reopen 2026-11-14 09:00. You wrote 1.") // the label exists already
 }
 
 const sla = office + `
@@ -102,7 +102,7 @@ func TestEscalation(t *testing.T) {
 	})
 }
 
-// An automatic message is no answer, and starts no rule.
+// TestOwnEffectsStartNothing shows that an automatic message is no answer, and starts no rule.
 func TestOwnEffectsStartNothing(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -6,69 +6,69 @@ import (
 	"time"
 )
 
-// A Tracer is told what came of events, part by part, each when it is over. It is called by many
-// goroutines at once and must not block. What it is told may hold what customers wrote: whoever
-// passes it on chooses what is fit to be seen.
+// A Tracer receives what an event led to, in parts, each when it has ended. Many goroutines call it
+// at once, and it must not block. A part may hold what customers wrote: a tracer that passes it on
+// has to choose what may be seen.
 type Tracer interface{ Trace(p Part) }
 
-// A PartKind says what a part of a trace is.
+// A PartKind is the kind of a part of a trace.
 type PartKind string
 
 // The kinds of parts.
 const (
-	PartMatch  PartKind = "match"  // every rule was asked for its verdict, and they are recorded
-	PartRun    PartKind = "run"    // a run has come to its end
-	PartStep   PartKind = "step"   // a step has come to its end, or its run has while it was open
+	PartMatch  PartKind = "match"  // every rule had its verdict, and the verdicts are recorded
+	PartRun    PartKind = "run"    // a run has ended
+	PartStep   PartKind = "step"   // a step has ended, or its run has ended while the step was open
 	PartCall   PartKind = "call"   // a call was made
-	PartSettle PartKind = "settle" // what became of a call without an answer was looked into
+	PartSettle PartKind = "settle" // a call without an answer was settled
 )
 
-// A Part is one thing that came of an event.
+// A Part is one thing that an event led to.
 type Part struct {
 	Kind  PartKind
 	Event *journal.Event
-	Run   *journal.Run  // nil of a match
+	Run   *journal.Run  // nil for a match
 	Step  *journal.Step // of a step, and of its calls
 	Call  string        // of a call: its name within the step, such as "send"
-	Err   error         // of a call: what came of it
+	Err   error         // of a call: its outcome
 
-	// RunAgain and StepAgain say how often a person let the run, and the step, be tried once more: a
-	// part that is told again is another one then.
+	// RunAgain and StepAgain are how often a person had the run, and the step, retried: together with
+	// them, a part that is traced again is a different one.
 	RunAgain, StepAgain int
 
 	Began, Ended time.Time
 }
 
-// stretch is from when to when something took place.
-type stretch struct{ began, ended time.Time }
+// interval is from when to when something took place.
+type interval struct{ began, ended time.Time }
 
-// moment is the time where somebody wants to know how long something takes, else nothing is asked.
-func (l *laneState) moment() (t time.Time) {
+// traceTime returns the time if there is a tracer; without one it saves the call of the clock.
+func (l *laneState) traceTime() (t time.Time) {
 	if l.engine.options.Tracer != nil {
 		t = l.clock()
 	}
 	return t
 }
 
-// matched notes how long it took to decide on an event, until that is recorded.
-func (v *visit) matched(e *journal.Event, began time.Time) {
+// recordMatch keeps how long an event's decision took, until the decision is recorded.
+func (v *visit) recordMatch(e *journal.Event, began time.Time) {
 	if v.engine.options.Tracer == nil {
 		return
 	}
 	if v.matches == nil {
-		v.matches = make(map[*journal.Event]stretch)
+		v.matches = make(map[*journal.Event]interval)
 	}
-	v.matches[e] = stretch{began, v.clock()}
+	v.matches[e] = interval{began, v.clock()}
 }
 
-// traceCall tells of a call, or of a look at what became of one.
+// traceCall traces a call, or the settlement of one.
 func (k *walk) traceCall(kind PartKind, s *journal.Step, call string, began time.Time, err error) {
 	if t := k.engine.options.Tracer; t != nil {
-		t.Trace(k.part(k.run, s, Part{Kind: kind, Event: k.facts.event, Call: call, Err: err, Began: began, Ended: k.clock()}))
+		t.Trace(k.partOf(k.run, s, Part{Kind: kind, Event: k.facts.event, Call: call, Err: err, Began: began, Ended: k.clock()}))
 	}
 }
 
-// traceSaved tells of everything that came to its end with a change.
+// traceSaved traces everything that ended with a change.
 func (v *visit) traceSaved(ctx context.Context, c *journal.Change) {
 	t := v.engine.options.Tracer
 	if t == nil {
@@ -77,7 +77,7 @@ func (v *visit) traceSaved(ctx context.Context, c *journal.Change) {
 	for _, e := range c.Decided {
 		took, ok := v.matches[e]
 		if !ok {
-			took = stretch{c.At, c.At} // it was given up
+			took = interval{c.At, c.At} // the event was given up
 		}
 		delete(v.matches, e)
 		t.Trace(Part{Kind: PartMatch, Event: e, Began: took.began, Ended: took.ended})
@@ -92,41 +92,40 @@ func (v *visit) traceSaved(ctx context.Context, c *journal.Change) {
 	}
 }
 
-// traceRun tells of the steps of a run that have come to their end in this visit, and of the run if
-// it has.
+// traceRun traces the steps of a run that have ended in this visit, and the run if it has ended.
 func (v *visit) traceRun(ctx context.Context, t Tracer, r *journal.Run, changed []*journal.Step) {
 	e, err := v.event(ctx, r.Event)
 	if err != nil {
-		return // without its event nobody knows which trace it belongs to
+		return // without its event, the part belongs to no trace
 	}
 	if r.State.Finished() {
 		changed = r.Steps
 	}
 	for _, s := range changed {
 		rec, err := v.record(s)
-		if err != nil || v.told[s] {
+		if err != nil || v.traced[s] {
 			continue
 		}
 		ended := rec.Ended
 		switch {
 		case s.State.Finished() && ended.Before(v.since), !s.State.Finished() && !r.State.Finished():
-			continue // it was told then, or will be
+			continue // an earlier visit traced it, or a later one will
 		case !s.State.Finished():
 			ended = r.FinishedAt
 		}
-		if v.told == nil {
-			v.told = make(map[*journal.Step]bool)
+		if v.traced == nil {
+			v.traced = make(map[*journal.Step]bool)
 		}
-		v.told[s] = true
-		t.Trace(v.part(r, s, Part{Kind: PartStep, Event: e, Began: rec.At, Ended: ended}))
+		v.traced[s] = true
+		t.Trace(v.partOf(r, s, Part{Kind: PartStep, Event: e, Began: rec.At, Ended: ended}))
 	}
 	if r.State.Finished() {
-		t.Trace(v.part(r, nil, Part{Kind: PartRun, Event: e, Began: r.StartedAt, Ended: r.FinishedAt}))
+		t.Trace(v.partOf(r, nil, Part{Kind: PartRun, Event: e, Began: r.StartedAt, Ended: r.FinishedAt}))
 	}
 }
 
-// part fills in which run and step a part belongs to.
-func (v *visit) part(r *journal.Run, s *journal.Step, p Part) Part {
+// partOf fills in which run and step a part belongs to.
+func (v *visit) partOf(r *journal.Run, s *journal.Step, p Part) Part {
 	p.Run, p.Step = r, s
 	for _, one := range r.Steps {
 		if rec, err := v.record(one); err == nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Where nobody traces, nothing is kept for it, and no time is asked.
+// TestNoTracerCostsNothing shows that the engine keeps nothing for a tracer, and does not read the
+// clock for it, if there is none.
 func TestNoTracerCostsNothing(t *testing.T) {
 	asked := 0
 	e := &Engine{}
@@ -14,8 +15,8 @@ func TestNoTracerCostsNothing(t *testing.T) {
 	step := &journal.Step{}
 	c := &journal.Change{Decided: []*journal.Event{{}}, Starts: []*journal.Start{{Run: k.run, Begun: true}}, Runs: []*journal.RunChange{{Run: k.run, Steps: []*journal.Step{step}}}}
 	n := testing.AllocsPerRun(100, func() {
-		began := k.moment()
-		k.matched(k.facts.event, began)
+		began := k.traceTime()
+		k.recordMatch(k.facts.event, began)
 		k.traceCall(PartCall, step, "send", began, nil)
 		k.traceSaved(t.Context(), c)
 	})

@@ -13,14 +13,14 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// told keeps what a tracer was told, a line for each part.
-type told struct {
+// traceLog is a tracer that keeps a line for each part.
+type traceLog struct {
 	mu    sync.Mutex
 	parts []string
 	from  int
 }
 
-func (l *told) Trace(p engine.Part) {
+func (l *traceLog) Trace(p engine.Part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := fmt.Sprintf("%s %s", p.Kind, p.Event.Type)
@@ -35,8 +35,8 @@ func (l *told) Trace(p engine.Part) {
 	l.parts = append(l.parts, line)
 }
 
-// expect compares what was told since the last time of events of a type.
-func (l *told) expect(t *testing.T, want ...string) {
+// expect compares the parts since the last check, for events of a type.
+func (l *traceLog) expect(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,9 +52,10 @@ func (l *told) expect(t *testing.T, want ...string) {
 	}
 }
 
-// Every part is told once, when it is recorded, however often the run was interrupted meanwhile.
+// TestTracer shows that every part is traced once, when it is recorded, however often the run was
+// interrupted meanwhile.
 func TestTracer(t *testing.T) {
-	l := &told{}
+	l := &traceLog{}
 	d := newDesk(t, `
 rules:
   - id: it
@@ -80,9 +81,10 @@ rules:
 	l.expect(t, "call transfer of 1.1.3: ok, again 1", "step 1.1.3 done, again 1 of 1, took 50s", "run done, again 1, took 1h1m0s")
 }
 
-// A run that is cancelled while it waits is told with the step that it was at.
+// TestTracerOfACancelledRun shows that a run that is cancelled while it waits is traced with its
+// present step.
 func TestTracerOfACancelledRun(t *testing.T) {
-	l := &told{}
+	l := &traceLog{}
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ log: x }, { wait: 1h }] }

@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A run that is in another lane is ended by an event of its own.
+// TestEndedWhileItTravels shows that an event of its home lane ends a run that is in another lane.
 func TestEndedWhileItTravels(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -26,7 +26,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// A run that is in another lane is held and goes on, as often as it is asked for.
+// TestHeldWhileItTravels shows that a run that is in another lane is held and resumed, as often as
+// requested.
 func TestHeldWhileItTravels(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -52,7 +53,8 @@ rules:
 	d.expect(send+"to Bia", send+"back")
 }
 
-// A key that is refused while a call is being settled changes nothing of what comes of it.
+// TestKeyRefusedWhileACallIsSettled shows that a key that is refused while a call is being settled
+// does not change the outcome.
 func TestKeyRefusedWhileACallIsSettled(t *testing.T) {
 	d := newDesk(t, `
 rules:

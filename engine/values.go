@@ -13,43 +13,43 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// Values of expressions are recorded as JSON, which knows no times, durations or whole numbers.
-// Those are written as an object with one member whose name says what it is, so that a resumed run
-// sees exactly what the first walk saw.
+// Values of expressions are recorded as JSON, which has no times, durations or integers. They are
+// written as an object with a single member whose name is the type, so that a resumed run sees
+// exactly what the first walk saw.
 const (
 	tagTime     = "$time"
 	tagDuration = "$duration"
 	tagInt      = "$int"
-	tagObject   = "$object" // an object that itself looks like one of these
+	tagObject   = "$object" // an object that looks like one of these
 )
 
-// encode writes a value for the journal.
+// encode encodes a value for the journal.
 func encode(v any) (json.RawMessage, error) {
-	raw, err := written(func(b []byte) ([]byte, error) { return appendTagged(b, v) })
+	raw, err := encodeWith(func(b []byte) ([]byte, error) { return appendTagged(b, v) })
 	if err != nil {
 		return nil, fmt.Errorf("a value cannot be recorded: %w", err)
 	}
 	return raw, nil
 }
 
-// scratch is memory to write into: what is written grows, and is kept in its own size.
+// scratch pools buffers to encode into: the result is copied out at its own size.
 var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
-// written returns what a function writes.
-func written(write func([]byte) ([]byte, error)) ([]byte, error) {
+// encodeWith returns a copy of what write appends to a pooled buffer.
+func encodeWith(write func([]byte) ([]byte, error)) ([]byte, error) {
 	b := scratch.Get().(*[]byte)
 	defer scratch.Put(b)
 	out, err := write((*b)[:0])
 	if err != nil {
 		return nil, err
 	}
-	if cap(out) <= 64<<10 { // a large one must not stay in memory for good
+	if cap(out) <= 64<<10 { // a large buffer must not stay in the pool
 		*b = out
 	}
 	return bytes.Clone(out), nil
 }
 
-// decode reads a recorded value back.
+// decode decodes a recorded value.
 func decode(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -63,7 +63,7 @@ func decode(raw json.RawMessage) (any, error) {
 	return untagged(v)
 }
 
-// appendTagged writes a value behind what is there, the members of objects by their names.
+// appendTagged appends an encoded value to b, with the members of objects sorted by name.
 func appendTagged(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -91,7 +91,7 @@ func appendTagged(b []byte, v any) ([]byte, error) {
 	return plain.Append(b, v)
 }
 
-// looksTagged reports whether an object could be taken for one of ours.
+// looksTagged reports whether an object could be taken for a tagged value.
 func looksTagged(object map[string]any) bool {
 	for _, tag := range [...]string{tagTime, tagDuration, tagInt, tagObject} {
 		if _, ok := object[tag]; ok {
@@ -134,26 +134,26 @@ func appendMembers(b []byte, object map[string]any) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// survives reports whether a value comes back from encode and decode just as it is, so that neither
-// is needed to know what was recorded.
-func survives(v any) bool {
+// roundTrips reports whether encode and decode return a value unchanged, so that neither is needed
+// to know what was recorded.
+func roundTrips(v any) bool {
 	switch v := v.(type) {
 	case nil, bool, float64, int, time.Duration:
 		return true
 	case string:
 		return utf8.ValidString(v)
 	case time.Time:
-		return v.Location() == time.UTC // another zone is looked up by its name
+		return v.Location() == time.UTC // decode looks up any other zone by its name
 	case []any:
 		for _, item := range v {
-			if !survives(item) {
+			if !roundTrips(item) {
 				return false
 			}
 		}
 		return v != nil
 	case map[string]any:
 		for name, item := range v {
-			if !utf8.ValidString(name) || !survives(item) {
+			if !utf8.ValidString(name) || !roundTrips(item) {
 				return false
 			}
 		}
@@ -181,7 +181,7 @@ func untagged(v any) (any, error) {
 			return time.ParseDuration(text)
 		}
 		if n, ok := v[tagInt].(json.Number); ok {
-			return strconv.Atoi(n.String()) // as a float it might lose digits
+			return strconv.Atoi(n.String()) // a float might lose digits
 		}
 		if object, ok := v[tagObject].(map[string]any); ok {
 			v = object
@@ -196,9 +196,9 @@ func untagged(v any) (any, error) {
 	return v, nil
 }
 
-// readable returns values for people with those as texts that JSON does not know, such as what is
-// not a number.
-func readable(values map[string]any) map[string]any {
+// encodable returns values for people in which those that JSON does not have, such as NaN, are
+// texts.
+func encodable(values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, value := range values {
 		if _, err := json.Marshal(value); err != nil {
@@ -209,7 +209,7 @@ func readable(values map[string]any) map[string]any {
 	return out
 }
 
-// timeIn reads a time in the zone that it was in: what it says in a text depends on that.
+// timeIn parses a time in its original zone, which decides how it is formatted.
 func timeIn(text string, zone any) (any, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

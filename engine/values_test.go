@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A customer who writes something that is a number to a machine only does not stop the
-// conversation.
+// TestNumbersThatAreNone shows that a customer who writes a text such as NaN, which only a machine
+// takes for a number, does not stop the conversation.
 func TestNumbersThatAreNone(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -23,7 +23,7 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// A whole number keeps all of its digits.
+// TestLargeNumbers shows that an integer keeps all of its digits.
 func TestLargeNumbers(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -40,7 +40,8 @@ rules:
 	d.expect(send + "9007199254740993")
 }
 
-// A time that cannot be recorded fails the step that needs it, and stops nobody else.
+// TestTimesThatCannotBeRecorded shows that a time that cannot be recorded fails the step that needs
+// it, and no other.
 func TestTimesThatCannotBeRecorded(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -9,22 +9,22 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// versions keeps rules as they were when runs began with them.
+// versions caches rules in the versions that runs began with.
 type versions struct {
 	mu   sync.Mutex
 	list map[string]*version // by workspace and version
 }
 
-// A version is a rule as it was. Its lock is held while it is read and compiled, so that only runs
-// of the same version wait for that.
+// A version is a rule as it was. Its lock is held while the rule is read and compiled, so that only
+// runs of the same version wait for this.
 type version struct {
 	mu    sync.Mutex
 	known bool
-	rule  *rules.Rule // nil where it cannot be read
+	rule  *rules.Rule // nil if it cannot be read
 }
 
-// mostVersions bounds how many versions are kept in memory: they come back from the journal.
-const mostVersions = 1000
+// maxVersions bounds the cache. A dropped version is read from the journal again.
+const maxVersions = 1000
 
 // of returns the version of a workspace by its hash.
 func (c *versions) of(workspace, hash string) *version {
@@ -34,7 +34,7 @@ func (c *versions) of(workspace, hash string) *version {
 	if v := c.list[name]; v != nil {
 		return v
 	}
-	if c.list == nil || len(c.list) >= mostVersions {
+	if c.list == nil || len(c.list) >= maxVersions {
 		c.list = make(map[string]*version)
 	}
 	v := &version{}
@@ -42,8 +42,8 @@ func (c *versions) of(workspace, hash string) *version {
 	return v
 }
 
-// ruleOf returns the rule of a run, in the version that the run began with. It is nil where that
-// cannot be read any more.
+// ruleOf returns the rule of a run, in the version that the run began with. It is nil if that
+// version can no longer be read.
 func (l *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
 	if rule := l.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil
@@ -66,7 +66,7 @@ func (l *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, er
 	return rule, nil
 }
 
-// compile reads a rule that was recorded.
+// compile compiles the recorded source of a rule.
 func (w *workspace) compile(id, source string) (*rules.Rule, error) {
 	catalog, err := w.Actions.Catalog()
 	if err != nil {

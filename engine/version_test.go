@@ -11,8 +11,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// slowVersions is a journal that takes its time to read the version of one rule, once it is told
-// to.
+// slowVersions is a journal that is slow to read the version of one rule, once it is told to be.
 type slowVersions struct {
 	fileJournal
 	rule   string
@@ -36,8 +35,9 @@ func (j *slowVersions) Version(ctx context.Context, hash string) (string, error)
 	return source, err
 }
 
-// While the version that a run began with is read and compiled, runs of other versions go on, and
-// those of the same one wait for it instead of reading it too.
+// TestVersionsDoNotWaitForEachOther shows that while the version of a run is read and compiled,
+// runs of other versions continue, and those of the same one wait for it instead of reading it,
+// too.
 func TestVersionsDoNotWaitForEachOther(t *testing.T) {
 	kept := &slowVersions{rule: "slow", answer: make(chan struct{})}
 	d := newDesk(t, `

@@ -10,38 +10,38 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order,
-// then the runs that are due.
+// A visit is one worker's time in a claimed lane. It handles requests to the lane's runs, then the
+// lane's events in order, then the runs that are due.
 //
-// What happens is collected and handed to the journal at two moments only: before a call is made,
-// because its intent must be on disk by then, and at the end. So a call's receipt and the next
-// call's intent are one commit.
+// A visit collects its changes and saves them in the journal at two moments only: before a call is
+// made, because its intent must be on disk by then, and at the end. So a call's receipt and the
+// next call's intent are one commit.
 type visit struct {
 	*laneState
 	*pending
 	*judge
 
-	stopping func() bool           // nothing more is to be begun
-	refused  map[*journal.Run]bool // runs that the journal did not let begin
+	stopping func() bool           // reports that nothing more may be begun
+	refused  map[*journal.Run]bool // runs that the journal did not allow to begin
 	next     time.Time             // when the lane is due again
-	halted   bool                  // the workspace is stopped, or the engine is
-	waited   time.Duration         // for the service's answers to calls
-	calls    int                   // that were made
+	halted   bool                  // the workspace is on hold, or the engine is stopping
+	waited   time.Duration         // time spent waiting for the service's answers to calls
+	calls    int                   // how many were made
 
 	hasWorker bool // it counts as one of the workers
 
-	postponed bool                  // there are events that cannot be decided yet
+	postponed bool                  // some events cannot be decided yet
 	deferred  map[*journal.Run]bool // runs that such an event may concern
-	settling  *journal.Run          // whose open call an event waits for: it begins no other step
+	settling  *journal.Run          // the run whose open call an event waits for: it begins no other step
 
-	// For a tracer, where there is one.
-	since   time.Time                  // when the visit began
-	matches map[*journal.Event]stretch // how long events took that are not recorded yet
-	told    map[*journal.Step]bool     // of which steps the end was told
+	// Used only if there is a tracer.
+	since   time.Time                   // when the visit began
+	matches map[*journal.Event]interval // decisions that are not recorded yet
+	traced  map[*journal.Step]bool      // steps whose end was traced
 }
 
 func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping func() bool) *visit {
-	all := &struct { // one piece of memory
+	all := &struct { // a single allocation
 		visit
 		at   laneState
 		todo pending
@@ -51,17 +51,17 @@ func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping f
 	all.todo.laneState, all.by.laneState = &all.at, &all.at
 	all.visit = visit{laneState: &all.at, pending: &all.todo, judge: &all.by, stopping: stopping}
 	v := &all.visit
-	v.since = v.moment().Truncate(time.Microsecond)
+	v.since = v.traceTime().Truncate(time.Microsecond)
 	return v
 }
 
-// asWorker returns a visit that is one of the workers from the beginning.
+// asWorker returns the visit, as one that has a worker from the beginning.
 func (v *visit) asWorker() *visit {
 	v.hasWorker = true
 	return v
 }
 
-// put puts something into a map, which it makes where there is none.
+// put sets a key of a map, which it makes if it is nil.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = make(map[K]V)
@@ -69,24 +69,24 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// work does what there is to do in the lane and gives it back. First is what was decided already on
-// the first event; nil is nothing.
+// work does what is due in the lane and releases it. first is the decision already made on the
+// first event, or nil.
 func (v *visit) work(ctx context.Context, first *decision) (err error) {
-	defer v.survive(&err)
+	defer v.recoverPanic(&err)
 	if v.workspace == nil || v.workspace.rules.Load() == nil {
-		v.engine.leaveAlone(v.lane.Workspace)
+		v.engine.skipUnconfigured(v.lane.Workspace)
 		v.wake(v.now())
 		return v.save(ctx, true)
 	}
 	if slices.ContainsFunc(v.lane.Runs, v.isHeld) {
-		// The lane may be due because that was lifted a moment ago: nobody would ask for its attention
-		// again.
+		// The lane may be due because a hold was lifted a moment ago. If the visit missed that, nothing
+		// would make the lane due again.
 		if err := v.engine.readHolds(ctx, v.now()); err != nil {
 			return err
 		}
 	}
 	decideAll := func(ctx context.Context) error { return v.decideAll(ctx, first) }
-	for _, do := range []func(context.Context) error{v.answer, decideAll, v.goOn} {
+	for _, do := range []func(context.Context) error{v.answerRequests, decideAll, v.continueRuns} {
 		if v.stopped() {
 			break
 		}
@@ -94,11 +94,11 @@ func (v *visit) work(ctx context.Context, first *decision) (err error) {
 			return err
 		}
 	}
-	v.plan()
+	v.planNext()
 	return v.save(ctx, true)
 }
 
-// stopped reports whether nothing more is to be begun in this visit.
+// stopped reports whether this visit may begin nothing more.
 func (v *visit) stopped() bool {
 	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "", "") != nil) {
 		v.halt()
@@ -106,7 +106,7 @@ func (v *visit) stopped() bool {
 	return v.halted
 }
 
-// halt ends the visit: what is left is done in a later one.
+// halt ends the visit and makes the lane due at once for what is left.
 func (v *visit) halt() {
 	v.halted = true
 	v.wake(v.now())
@@ -119,8 +119,8 @@ func (v *visit) wake(at time.Time) {
 	}
 }
 
-// plan finds out when the lane is due again. What a hold stops is due when that is lifted.
-func (v *visit) plan() {
+// planNext finds out when the lane is due again. What is on hold is due when the hold is lifted.
+func (v *visit) planNext() {
 	for _, r := range v.lane.Runs {
 		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != journal.Queued && !r.WakeAt.IsZero() && !v.deferred[r] && !v.isHeld(r) {
 			v.wake(r.WakeAt)
@@ -131,14 +131,14 @@ func (v *visit) plan() {
 	}
 }
 
-// answer does what was asked of runs from outside of the lane.
-func (v *visit) answer(ctx context.Context) error {
+// answerRequests carries out what was requested of runs from outside of the lane.
+func (v *visit) answerRequests(ctx context.Context) error {
 	for _, r := range v.lane.Runs {
 		if r.Asked == nil || r.Lane != v.lane.Name {
 			continue
 		}
 		ask := *r.Asked
-		v.changed(r).Answered = true
+		v.runChange(r).Answered = true
 		var err error
 		switch {
 		case ask.What == journal.AskCancel && !r.State.Finished():
@@ -155,15 +155,15 @@ func (v *visit) answer(ctx context.Context) error {
 	return nil
 }
 
-// goOn ends gathers and takes the steps of runs whose time has come.
-func (v *visit) goOn(ctx context.Context) error {
+// continueRuns ends gathers and takes the steps of runs that are due.
+func (v *visit) continueRuns(ctx context.Context) error {
 	if err := v.endGathers(ctx, v.now()); err != nil || v.stopped() {
 		return err
 	}
 	return v.walkDue(ctx, v.now())
 }
 
-// walkDue takes the steps of the runs whose time had come by a time.
+// walkDue takes the steps of the runs that were due at the time by.
 func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 	if !slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool { return v.due(r, by) }) {
 		return nil
@@ -191,21 +191,21 @@ func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 	return nil
 }
 
-// save hands in everything that has happened since the last time.
+// save writes everything that has changed since the last save to the journal.
 func (v *visit) save(ctx context.Context, release bool, take ...journal.Slot) error {
-	if err := v.takeMarks(ctx); err != nil {
+	if err := v.collectEndedMarks(ctx); err != nil {
 		return err
 	}
 	c := &v.change
 	c.At, c.Runs, c.Take, c.Release, c.Next = v.now(), nil, take, release, v.next
 	for _, s := range c.Starts {
-		if err := v.seal(s.Run.Steps); err != nil {
+		if err := v.encodeRecords(s.Run.Steps); err != nil {
 			return err
 		}
 	}
 	for _, r := range v.lane.Runs {
 		if changed := v.touched[r]; changed != nil {
-			if err := v.seal(changed.Steps); err != nil {
+			if err := v.encodeRecords(changed.Steps); err != nil {
 				return err
 			}
 			c.Runs = append(c.Runs, changed)
@@ -226,9 +226,9 @@ func (v *visit) save(ctx context.Context, release bool, take ...journal.Slot) er
 	v.traceSaved(ctx, c)
 	v.saved(c)
 	if v.fresh != nil {
-		v.recorded()
+		v.confirmRecorded()
 		if !release {
-			v.acquireWorker(ctx) // for what comes behind
+			v.acquireWorker(ctx) // for the steps that follow
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (v *visit) saved(c *journal.Change) {
 	}
 	for _, s := range c.Starts {
 		if s.Begun {
-			o.Began(s.Run, v.known(s.Run.Event))
+			o.Began(s.Run, v.loadedEvent(s.Run.Event))
 			o.Changed(s.Run)
 			continue
 		}
@@ -263,6 +263,6 @@ func (v *visit) saved(c *journal.Change) {
 	v.change = journal.Change{}
 	clear(v.touched)
 	for _, r := range replaced {
-		v.replace(r)
+		v.replaceRuns(r)
 	}
 }

@@ -48,8 +48,8 @@ const (
 `
 )
 
-// written is what the service delivers when a customer writes.
-const written = `{
+// delivery is what the service delivers when a customer writes.
+const delivery = `{
 	"message":{"id":"0192f3a4-0000-7000-a000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":null,"text":"Good morning, is my order on its way?","media_id":null,
 		"reply_to_external_id":null,"external_id":"wamid.1","direction":"inbound","sender":{"kind":"customer","id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana"},"created_at":"2026-11-13T20:50:00.000Z"},
 	"conversation":{"id":"0192f3a4-0000-7000-9000-000000000001","kind":"direct","archived":false,"pinned":false,"muted":false,"name":"Ana","label_ids":[],"channel_id":"1176a058-713b-4033-a84d-0e6b373793ce",
@@ -59,12 +59,12 @@ const written = `{
 	"contact":{"id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana","phone":"+5511988887777","company":null,"city":null,"channel_id":null,"label_ids":[],"blocked":false,
 		"created_at":"2026-11-13T20:50:00.000Z","updated_at":"2026-11-13T20:50:00.000Z"}}`
 
-// sentAnswer is what the service answers to a message.
+// sentAnswer is the service's answer to a message.
 const sentAnswer = `{"id":"0192f3a4-0000-7000-b000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":"0192f3a4-0000-5000-b000-000000000001","text":"a 1","media_id":null,` +
 	`"reply_to_external_id":null,"external_id":"wamid.2","direction":"outbound","sender":{"kind":"api","id":"a7a3a18e-3b98-4109-9c55-ea7a178af9a7","name":"Bench"},"created_at":"2026-11-13T20:50:00.123Z"}`
 
-// A conveyor hands out as many lanes as it is told to, each with one event, and keeps nothing of
-// what comes of them: what is left is the cost of a visit.
+// A conveyor is a journal that hands out as many lanes as it is told to, each with one event, and
+// stores nothing: what is left is the cost of a visit.
 type conveyor struct {
 	*memory.Journal
 	data  map[string]any
@@ -101,10 +101,10 @@ type answering func(*http.Request) (*http.Response, error)
 
 func (f answering) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// newConveyor returns an engine whose service answers from memory, and what it works on.
+// newConveyor returns an engine whose service answers from memory, and its journal.
 func newConveyor(t testing.TB, text string) (*conveyor, *engine.Engine) {
 	c := &conveyor{Journal: memory.New()}
-	if err := json.Unmarshal([]byte(written), &c.data); err != nil {
+	if err := json.Unmarshal([]byte(delivery), &c.data); err != nil {
 		t.Fatal(err)
 	}
 	body := []byte(sentAnswer)
@@ -141,15 +141,15 @@ func (c *conveyor) work(t testing.TB, e *engine.Engine, visits int) {
 	}
 }
 
-// What a visit costs beside the journal and the network: of an event that no rule can want, of one
-// for which a rule's condition is not true, and of runs.
+// BenchmarkVisit measures a visit without the journal and the network: of an event that matches no
+// rule, of one for which a rule's condition is false, and of runs.
 func BenchmarkVisit(b *testing.B) {
 	for _, bench := range []struct{ name, rules string }{
 		{"unwanted", nothingWants}, {"false", nothingFires}, {"twelve-false", twelveFalse}, {"one-call", sendsOnce}, {"two-calls", sendsTwice},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			c, e := newConveyor(b, bench.rules)
-			c.work(b, e, 1) // names are read once
+			c.work(b, e, 1) // fills the cache of names
 			b.ReportAllocs()
 			b.ResetTimer()
 			c.work(b, e, b.N)

@@ -33,7 +33,8 @@ rules:
 	d.wantStates("it", journal.Cancelled, journal.Done)
 }
 
-// What is in the journal for a workspace of another engine stays due for that one.
+// TestWorkspaceOfAnother shows that the lanes of a workspace of another engine stay due for that
+// engine.
 func TestWorkspaceOfAnother(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -49,8 +50,8 @@ rules:
 	}
 }
 
-// A wait that begins between two microseconds ends when the journal says that it is due, and not a
-// moment later for ever.
+// TestTimesBetweenMicroseconds shows that a wait that begins between two microseconds ends when the
+// journal says that it is due, and does not stay a moment too early for ever.
 func TestTimesBetweenMicroseconds(t *testing.T) {
 	d := newDesk(t, `
 rules:

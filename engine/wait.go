@@ -10,33 +10,33 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events
-// come.
+// wait lets a run sleep: a waiting run is a row with a time, not a goroutine. A run waits in the
+// lane that its events come to.
 func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if k.run.Lane != k.run.Home {
-		return k.travel(k.run.Home, taken)
+		return k.moveToLane(k.run.Home, taken)
 	}
 	if rec.Until.IsZero() {
-		until, err := k.until(s)
+		until, err := k.waitEnd(s)
 		if err != nil {
-			return k.trouble(ctx, s, taken, rec, err)
+			return k.handleError(ctx, s, taken, rec, err)
 		}
-		rec.At, rec.Until, rec.For, rec.Wait = k.now(), until, s.Events, waitOf(s)
+		rec.At, rec.Until, rec.For, rec.Wait = k.now(), until, s.Events, waitText(s)
 		if s.Verb == "wait_for" {
-			if err := k.lookBack(ctx, rec); err != nil {
+			if err := k.findEarlierAnswers(ctx, rec); err != nil {
 				rec.Until = time.Time{}
 				if _, missing := errors.AsType[*deskError](err); !missing {
 					return over, err
 				}
-				return k.trouble(ctx, s, taken, rec, err)
+				return k.handleError(ctx, s, taken, rec, err)
 			}
 		}
 		taken.State = journal.StepWaiting
 	}
 	if s.Verb == "wait_for" {
-		came, err := k.came(ctx, s, rec)
+		came, err := k.firstMatch(ctx, s, rec)
 		if err != nil {
-			return k.trouble(ctx, s, taken, rec, err)
+			return k.handleError(ctx, s, taken, rec, err)
 		}
 		if came != nil {
 			return k.end(ctx, s, taken, rec, journal.StepDone, came, nil)
@@ -60,20 +60,20 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 	return parked, nil
 }
 
-// until is when a wait ends. It counts from the end of the step before it; a run's first step
-// counts from when the event happened, so that a late event does not stretch a promise to a
+// waitEnd returns when a wait ends. It counts from the end of the step before it. A run's first
+// step counts from when the event was created, so that a late event does not stretch a promise to a
 // customer.
-func (k *walk) until(s *rules.Step) (time.Time, error) {
+func (k *walk) waitEnd(s *rules.Step) (time.Time, error) {
 	if s.Verb == "wait" && s.Condition != nil {
 		value, err := k.eval.Value(s.Condition)
 		if err != nil {
 			return time.Time{}, err
 		}
 		if at, ok := value.(time.Time); ok {
-			_, err := at.MarshalText() // such as one after the year 9999 cannot be recorded
+			_, err := at.MarshalText() // a time after the year 9999, for example, cannot be recorded
 			return at, err
 		}
-		return k.now(), nil // there is no such time: nothing to wait for
+		return k.now(), nil // there is no such time, and nothing to wait for
 	}
 	from := k.ended
 	if from.IsZero() {
@@ -85,34 +85,34 @@ func (k *walk) until(s *rules.Step) (time.Time, error) {
 	return s.Span.End(from, k.rule.Calendar(s.Span.Calendar))
 }
 
-// waitOf writes a wait as its rule has it.
-func waitOf(s *rules.Step) string {
+// waitText returns a wait as it is written in its rule.
+func waitText(s *rules.Step) string {
 	if s.Verb == "wait" && s.Condition != nil {
 		return "until " + s.Condition.Text
 	}
 	return s.Span.String()
 }
 
-// came returns the first of the events that came meanwhile for which the condition holds, as
-// expressions see it; nil is none.
-func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error) {
+// firstMatch returns the first of the events that came meanwhile for which the condition holds, as
+// expressions see it; nil if there is none.
+func (k *walk) firstMatch(ctx context.Context, s *rules.Step, rec *record) (any, error) {
 	if _, err := k.eventsOf(ctx, rec.Heard...); err != nil {
 		return nil, err
 	}
 	for ; len(rec.Heard) > 0; rec.Heard = rec.Heard[1:] {
-		e := k.known(rec.Heard[0])
+		e := k.loadedEvent(rec.Heard[0])
 		if e == nil {
-			continue // it is gone from the journal
+			continue // it has been pruned
 		}
 		f := k.factsOf(e)
-		f.run, f.trigger, f.step, f.passed, f.asked = k.run, k.facts.event, k.facts.step, k.facts.passed, k.facts.asked
+		f.run, f.trigger, f.step, f.passed, f.answers = k.run, k.facts.event, k.facts.step, k.facts.passed, k.facts.answers
 		met := true
 		if s.Condition != nil {
 			eval := rules.NewEvaluation(ctx, k.rule, f)
-			k.lend(eval)
+			k.copyNames(eval)
 			var err error
 			met, err = eval.True(s.Condition)
-			k.facts.asked = f.asked
+			k.facts.answers = f.answers
 			if err != nil {
 				return nil, err
 			}
@@ -124,9 +124,9 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 	return nil, nil
 }
 
-// travel takes a run to another lane, where its next step takes place: one worker at a time works
-// on everything that concerns one conversation or one phone.
-func (k *walk) travel(lane string, taken *journal.Step) (flow, error) {
+// moveToLane moves a run to another lane, in which its next step is taken: one worker at a time
+// works on everything that concerns one conversation or one phone.
+func (k *walk) moveToLane(lane string, taken *journal.Step) (flow, error) {
 	k.run.Lane, k.run.WakeAt = lane, k.now()
 	k.touch(k.run, taken)
 	return parked, nil

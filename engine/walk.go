@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A walk takes the steps of a run, from the first: those that have come to their end are only
-// remembered, so a resumed run goes the same way that it went before.
+// A walk takes the steps of a run, beginning with the first. Of steps that have ended, it only
+// restores the results, so a resumed run takes the same way as before.
 type walk struct {
 	*visit
 	run   *journal.Run
@@ -23,30 +23,30 @@ type walk struct {
 	facts *facts
 	eval  *rules.Evaluation
 
-	steps   map[string]*journal.Step // that were reached before, by path
-	passed  map[string]int           // how many items of a for_each are over for good, by its path
-	results map[string]any           // by step id
-	names   map[string]any           // of results, of set and of for_each
-	indexes []int                    // of the for_each loops that the walk is in
-	ended   time.Time                // when the last step came to its end
-	last    question                 // what a wait_for that comes next waits for an answer to
-	failed  error                    // of the step's last call, while it is remembered
-	latest  time.Time                // when the call that is about to be made must be over, by this machine's clock
+	steps        map[string]*journal.Step // steps reached before, by path
+	passed       map[string]int           // how many items of a for_each are finished for good, by its path
+	results      map[string]any           // by step id
+	names        map[string]any           // values of results, of set and of for_each, by name
+	indexes      []int                    // of the for_each loops that the walk is in
+	ended        time.Time                // when the last step ended
+	last         question                 // the question of a wait_for that comes next
+	callError    error                    // the error of the step's last call; nil if it is not known
+	callDeadline time.Time                // when the next call must be over, by this machine's clock
 }
 
-// noResults are the results of a walk before there are any. Nothing is put into them.
+// noResults are the results of a walk before there are any. It is never written to.
 var noResults = map[string]any{}
 
-// A flow says how a walk goes on after a step.
+// A flow says how a walk continues after a step.
 type flow int
 
 const (
 	onward flow = iota
-	parked      // the run has something to wait for
+	parked      // the run waits for something
 	over        // the run is finished
 )
 
-// walk takes a run as far as it can go now. The facts are those of its event; nil makes them anew.
+// walk takes a run as far as it can go now. f are the facts of its event; nil makes new ones.
 func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 	fresh := f != nil
 	rule, err := v.ruleOf(ctx, r)
@@ -58,7 +58,7 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 		return nil
 	}
 	if v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil {
-		v.hold(r)
+		v.holdRun(r)
 		return nil
 	}
 	if f == nil {
@@ -82,16 +82,16 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 		k.steps[s.Path] = s
 	}
 	k.passed = passedItems(r.Steps)
-	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil // nobody else may use it before the walk is over
+	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil // the walk alone uses it until it is over
 	defer func() { v.evaluation = k.eval }()
 	k.eval.Set("steps", k.results)
 	if fresh || len(r.Steps) == 0 {
-		end, err := v.endedBefore(ctx, r, rule, f.event)
+		end, err := v.endedBeforeStart(ctx, r, rule, f.event)
 		if err == nil {
-			err = k.facts.pin(ctx, rule)
+			err = k.facts.pinAttendance(ctx, rule)
 		}
 		if err != nil {
-			return k.setback(ctx, err)
+			return k.postponeRun(ctx, err)
 		}
 		if end.state != "" {
 			v.finish(r, end.state, end.reason)
@@ -101,34 +101,34 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 	r.State, r.WakeAt = journal.Running, v.now()
 	r.Because(nil)
 	v.touch(r)
-	switch flow, err := k.take(ctx, rule.Do); {
+	switch flow, err := k.takeSteps(ctx, rule.Do); {
 	case err != nil:
 		return err
 	case flow == onward:
 		v.finish(r, journal.Done, nil)
 	}
 	if r.ID != 0 && !r.State.Finished() {
-		r.Kept = v.keep(r)
+		r.Kept = v.stepsToKeep(r)
 	}
 	return nil
 }
 
-// setback lets a run wait that could not be begun for want of an answer. What is not the desk's is
-// returned.
-func (k *walk) setback(ctx context.Context, err error) error {
+// postponeRun lets a run wait that could not begin because the desk did not answer. It returns any
+// other error.
+func (k *walk) postponeRun(ctx context.Context, err error) error {
 	missing, ok := errors.AsType[*deskError](err)
 	if !ok {
 		return err
 	}
-	if halted, err := k.pause(ctx, missing); halted || err != nil {
-		k.hold(k.run)
+	if halted, err := k.pauseWorkspace(ctx, missing); halted || err != nil {
+		k.holdRun(k.run)
 		return err
 	}
 	if actions.IsDenied(missing) {
-		k.deny(missing)
+		k.holdForScope(missing)
 		return nil
 	}
-	pause, givenUp := patience(missing, k.now().Sub(k.run.StartedAt))
+	pause, givenUp := retryDelay(missing, k.now().Sub(k.run.StartedAt))
 	if givenUp {
 		k.finish(k.run, journal.FailedRun, phrases.Of(missing))
 		return nil
@@ -138,17 +138,17 @@ func (k *walk) setback(ctx context.Context, err error) error {
 	return nil
 }
 
-// deny holds a run, and no other, until the key may do what it asks for: that is tried again and
-// again.
-func (k *walk) deny(err error) {
+// holdForScope holds a run, and no other, until the key has the scope that the call needs. The call
+// is retried regularly.
+func (k *walk) holdForScope(err error) {
 	k.run.State, k.run.WakeAt = journal.Held, k.now().Add(probeEvery)
 	k.run.Because(phrases.Of(err))
 	k.touch(k.run)
 	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
 }
 
-// hold stops a run until what stops it is lifted.
-func (p *pending) hold(r *journal.Run) {
+// holdRun holds a run until the hold on it is lifted.
+func (p *pending) holdRun(r *journal.Run) {
 	r.State, r.WakeAt = journal.Held, time.Time{}
 	if h := p.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Because(h.Said())
@@ -156,8 +156,8 @@ func (p *pending) hold(r *journal.Run) {
 	p.touch(r)
 }
 
-// stopped reports whether the run may begin nothing more for now. Its rule alone can be stopped
-// too, also between two of its calls.
+// stopped reports whether the run may begin nothing more for now. There can be a hold on its rule
+// alone, also between two of its calls.
 func (k *walk) stopped() bool {
 	if k.visit.stopped() {
 		return true
@@ -165,12 +165,12 @@ func (k *walk) stopped() bool {
 	if k.engine.holdOn(k.run.Workspace, k.run.Rule, k.run.Lane) == nil {
 		return false
 	}
-	k.hold(k.run)
+	k.holdRun(k.run)
 	return true
 }
 
-// take takes a list of steps in order.
-func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
+// takeSteps takes a list of steps in order.
+func (k *walk) takeSteps(ctx context.Context, list []*rules.Step) (flow, error) {
 	for _, s := range list {
 		if flow, err := k.step(ctx, s); flow != onward || err != nil {
 			return flow, err
@@ -179,18 +179,18 @@ func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
 	return onward, nil
 }
 
-// note puts what the desk was asked for a step into the step's record. A step that is taken again
-// may have been told something else.
-func (k *walk) note(rec *record) {
+// recordAnswers moves the desk's answers into the record of the step that asked. A step that is
+// taken again may have had other answers before.
+func (k *walk) recordAnswers(rec *record) {
 	if rec.Answers == nil {
-		rec.Answers = k.facts.asked
+		rec.Answers = k.facts.answers
 	} else {
-		maps.Copy(rec.Answers, k.facts.asked)
+		maps.Copy(rec.Answers, k.facts.answers)
 	}
-	k.facts.asked = nil
+	k.facts.answers = nil
 }
 
-// step takes one step, or remembers what came of it.
+// step takes one step, or restores its result.
 func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	path := k.path(s.Path)
 	k.facts.step = path
@@ -200,7 +200,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 			k.touch(k.run)
 			return parked, nil
 		}
-		taken = reach(k.run, &journal.Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: journal.StepOpen})
+		taken = addStep(k.run, &journal.Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: journal.StepOpen})
 		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)
@@ -210,13 +210,13 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	if taken.State == journal.StepFailed {
 		return k.afterFailure(ctx, s, taken, rec)
 	}
-	if taken.State.Finished() && (taken.State != journal.StepDone || !nests(s)) {
-		return onward, k.remember(s, taken, rec)
+	if taken.State.Finished() && (taken.State != journal.StepDone || !hasSubsteps(s)) {
+		return onward, k.restore(s, taken, rec)
 	}
 	if s.If != nil && !rec.Allowed {
 		met, err := k.eval.True(s.If)
 		if err != nil {
-			return k.trouble(ctx, s, taken, rec, err)
+			return k.handleError(ctx, s, taken, rec, err)
 		}
 		if !met {
 			rec.Values = named(k.eval.Values(s.If))
@@ -225,8 +225,8 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		rec.Allowed = true
 	}
 	flow, err := k.carryOut(ctx, s, taken, rec)
-	if err == nil && len(k.facts.asked) > 0 {
-		k.note(rec) // of one that waits for something
+	if err == nil && len(k.facts.answers) > 0 {
+		k.recordAnswers(rec) // of a step that waits for something
 		k.touch(k.run, taken)
 	}
 	return flow, err
@@ -253,50 +253,50 @@ func (k *walk) path(path string) string {
 	return path
 }
 
-// end brings a step to its end.
+// end ends a step.
 func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, state journal.StepState, value any, reason *phrases.Phrase) (flow, error) {
 	raw, err := encode(value)
 	if err != nil {
 		return k.fail(ctx, s, taken, rec, err)
 	}
 	taken.State, rec.Reason, rec.Why, rec.Ended = state, reason.String(), reason.Coded(), k.now()
-	if !slept(taken) && k.run.Lane == k.run.Home && asks(k.rule) {
+	if !slept(taken) && k.run.Lane == k.run.Home && hasWaitFor(k.rule) {
 		rec.Number = k.engine.journal.Newest()
 	}
-	k.note(rec)
+	k.recordAnswers(rec)
 	k.touch(k.run, taken)
 	if value != nil {
 		rec.Value = raw
-		if survives(value) {
-			k.learn(s, taken, rec, value)
+		if roundTrips(value) {
+			k.addResult(s, taken, rec, value)
 			return onward, nil
 		}
 	}
-	return onward, k.remember(s, taken, rec)
+	return onward, k.restore(s, taken, rec)
 }
 
-// remember makes a step's recorded result known to those behind it.
-func (k *walk) remember(s *rules.Step, taken *journal.Step, rec *record) error {
+// restore makes a step's recorded result available to later steps.
+func (k *walk) restore(s *rules.Step, taken *journal.Step, rec *record) error {
 	value, err := decode(rec.Value)
 	if err == nil {
-		k.learn(s, taken, rec, value)
+		k.addResult(s, taken, rec, value)
 	}
 	return err
 }
 
-// learn makes a step's result known to those behind it, as it is recorded. What a step that was not
-// taken would have given stays what it was.
-func (k *walk) learn(s *rules.Step, taken *journal.Step, rec *record, value any) {
-	k.ended, k.failed = rec.Ended, nil
+// addResult makes a step's result available to later steps, as it is recorded. A step that was not
+// taken does not change the fact that its result would become.
+func (k *walk) addResult(s *rules.Step, taken *journal.Step, rec *record, value any) {
+	k.ended, k.callError = rec.Ended, nil
 	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
-	k.forgetAfter(taken)
+	k.invalidateFacts(taken)
 	if slept(taken) {
-		k.facts.passed = k.passWait(rec, idOf(value))
+		k.facts.passed = k.passedAfter(rec, idOf(value))
 	}
 	if s.Verb == "set" {
 		values, _ := value.(map[string]any)
 		for _, a := range s.Assignment {
-			k.name(a.Name, values[a.Name])
+			k.setName(a.Name, values[a.Name])
 		}
 		return
 	}
@@ -306,17 +306,17 @@ func (k *walk) learn(s *rules.Step, taken *journal.Step, rec *record, value any)
 			k.eval.Set("steps", k.results)
 		}
 		k.results[s.ID] = value
-		k.name(s.ID, value)
+		k.setName(s.ID, value)
 	}
 	if s.Schema.Gives != "" {
-		k.give(s, taken, value)
+		k.setFactFrom(s, taken, value)
 	}
 }
 
-// give makes a step's result the fact that it becomes, and what it is about the one at hand. A card
-// that could be neither found nor created is none: a step behind it must not take the event's own
-// for it.
-func (k *walk) give(s *rules.Step, taken *journal.Step, value any) {
+// setFactFrom makes a step's result a fact, and its object the one that later steps work on. If a
+// card could be neither found nor created there is none: a later step must not use the event's own
+// card instead.
+func (k *walk) setFactFrom(s *rules.Step, taken *journal.Step, value any) {
 	fact := s.Schema.Gives
 	selects := fact == "card" && s.Schema.Needs != fact
 	if value == nil && taken.State != journal.StepDone && !(selects && taken.State == journal.StepFailed) {
@@ -333,13 +333,13 @@ func (k *walk) give(s *rules.Step, taken *journal.Step, value any) {
 	}
 }
 
-// forgetAfter makes facts be fetched afresh behind a step that waited, or made a call.
-func (k *walk) forgetAfter(taken *journal.Step) {
+// invalidateFacts makes facts be fetched again after a step that waited, or made a call.
+func (k *walk) invalidateFacts(taken *journal.Step) {
 	switch {
 	case slept(taken):
-		k.facts.forget()
+		k.facts.invalidate()
 	case taken.Attempts > 0:
-		k.facts.refetch()
+		k.facts.invalidateChanged()
 		k.facts.stale = true
 	default:
 		return
@@ -347,39 +347,39 @@ func (k *walk) forgetAfter(taken *journal.Step) {
 	k.eval.Forget()
 }
 
-// slept reports whether a step was a wait. One that was skipped was none.
+// slept reports whether a step was a wait that was not skipped.
 func slept(taken *journal.Step) bool {
 	return (taken.Verb == "wait" || taken.Verb == "wait_for") && taken.State != journal.StepSkipped
 }
 
-// idOf returns the id of an object; empty where there is none.
+// idOf returns the id of an object; empty if there is none.
 func idOf(value any) string {
 	object, _ := value.(map[string]any)
 	id, _ := object["id"].(string)
 	return id
 }
 
-// name gives a value the name by which later steps see it.
-func (k *walk) name(name string, value any) {
+// setName gives a value the name by which later steps see it.
+func (k *walk) setName(name string, value any) {
 	put(&k.names, name, value)
 	k.eval.Set(name, value)
 }
 
-// lend gives another evaluation the names that this walk has given.
-func (k *walk) lend(eval *rules.Evaluation) {
+// copyNames gives another evaluation the names of this walk.
+func (k *walk) copyNames(eval *rules.Evaluation) {
 	eval.Set("steps", k.results)
 	for name, value := range k.names {
 		eval.Set(name, value)
 	}
 }
 
-// simple takes a step that only looks or notes.
+// simple takes a step that makes no call and does not wait.
 func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	switch s.Verb {
 	case "stop_if":
 		met, err := k.eval.True(s.Condition)
 		if err != nil {
-			return k.trouble(ctx, s, taken, rec, err)
+			return k.handleError(ctx, s, taken, rec, err)
 		}
 		rec.Values = named(k.eval.Values(s.Condition))
 		if _, err := k.end(ctx, s, taken, rec, journal.StepDone, met, nil); err != nil || !met {
@@ -392,16 +392,16 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 		for _, a := range s.Assignment {
 			value, err := k.eval.Render(a.Value)
 			if err != nil {
-				return k.trouble(ctx, s, taken, rec, err)
+				return k.handleError(ctx, s, taken, rec, err)
 			}
 			values[a.Name] = value
-			k.name(a.Name, value) // the next may use it
+			k.setName(a.Name, value) // the next assignment may use it
 		}
 		return k.end(ctx, s, taken, rec, journal.StepDone, values, nil)
 	}
 	args, err := k.render(s)
 	if err != nil {
-		return k.trouble(ctx, s, taken, rec, err)
+		return k.handleError(ctx, s, taken, rec, err)
 	}
 	text, _ := args["text"].(string)
 	if s.Verb == "stop" {
@@ -414,7 +414,7 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 	return over, nil
 }
 
-// render works out a step's arguments.
+// render evaluates a step's arguments.
 func (k *walk) render(s *rules.Step) (map[string]any, error) {
 	args := make(map[string]any, len(s.Args))
 	for name, value := range s.Args {

@@ -10,8 +10,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// verified is a journal that is verified after everything that is saved, as a person may do at any
-// time.
+// verified is a journal that is verified after every save, as a person may do at any time.
 type verified struct {
 	fileJournal
 	t      *testing.T
@@ -28,8 +27,8 @@ func (j *verified) Save(ctx context.Context, l *journal.Lane, c *journal.Change)
 	return err
 }
 
-// Whoever verifies the journal of an engine at work, or backs it up, finds nothing wrong with runs
-// that are on their way.
+// TestWholeAtEveryMoment shows that a verification or a backup of the journal of a running engine
+// finds nothing wrong with unfinished runs.
 func TestWholeAtEveryMoment(t *testing.T) {
 	kept := &verified{t: t}
 	d := newDesk(t, `

@@ -26,7 +26,8 @@ func (d *desk) transfer(sector string) {
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", Sector: sector}))
 }
 
-// What was recorded before a call was made is not the call's doing, whatever it shows.
+// TestChangeThatIsOlderThanACall shows that an event that was recorded before a call is not
+// attributed to the call, whatever it shows.
 func TestChangeThatIsOlderThanACall(t *testing.T) {
 	const text = `
 rules:
@@ -53,8 +54,8 @@ rules:
 	}
 }
 
-// The number of an event tells nothing of one that is delivered late: it is known by what it shows.
-// A field that is empty is not as the call has set it.
+// TestLateChangeThatShowsAnEmptyField shows that an event that is delivered late is recognised by
+// what it shows, because its number tells nothing. An empty field is not what the call has set.
 func TestLateChangeThatShowsAnEmptyField(t *testing.T) {
 	for name, step := range map[string]string{"sector": "set_sector: Sales", "person": "transfer: { person: Bruno }"} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ rules:
 			var late []rules.Event
 			d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 				if events[0].Type == "conversation.updated" && len(late) == 0 {
-					late = events // what Ana changed comes when the call has been made, before the event of the call
+					late = events // the event of Ana's change comes after the call, and before the event of the call
 					return make([]bool, len(events)), nil
 				}
 				if events[0].Type == "conversation.updated" {
@@ -82,8 +83,8 @@ rules:
 	}
 }
 
-// A conversation that is read already is not marked as read again, and what people change then is
-// theirs.
+// TestMarkReadOfWhatIsRead shows that a conversation that is already read is not marked as read
+// again, and that people's changes then count as theirs.
 func TestMarkReadOfWhatIsRead(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -98,7 +99,8 @@ rules:
 	d.wantOutcomes("watch", journal.Fired, journal.Own, journal.Fired)
 }
 
-// A key that may not read conversations can still mark them as read.
+// TestMarkReadWithoutTheScopeToLook shows that a key that may not read conversations can still mark
+// them as read.
 func TestMarkReadWithoutTheScopeToLook(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -113,11 +115,12 @@ rules:
 	d.wantOutcomes("watch", journal.Fired, journal.Own)
 }
 
-// Who changes a conversation, or moves one of its cards, right after a rule has closed its
-// attendance is heard; that the attendance's own card goes with it is the engine's doing.
+// TestChangesAfterAClose shows that a person's change of a conversation, or move of one of its
+// cards, right after a rule has closed its attendance counts as the person's; the move of the
+// attendance's own card is the engine's.
 func TestChangesAfterAClose(t *testing.T) {
 	for name, c := range map[string]struct {
-		done  bool // the attendance's card was where it goes already
+		done  bool // the attendance's card was already in the stage it moves to
 		moved []journal.Outcome
 	}{
 		"its card goes with it": {false, []journal.Outcome{journal.Own, journal.Fired}},
@@ -151,7 +154,8 @@ rules:
 	}
 }
 
-// A customer who answers at once in a conversation that a rule has opened is heard.
+// TestChangeAfterAnOpening shows that a customer who answers at once in a conversation that a rule
+// has opened gets a reaction.
 func TestChangeAfterAnOpening(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -165,7 +169,8 @@ rules:
 	d.wantOutcomes("watch", journal.False, journal.Fired)
 }
 
-// What no event of the service shows tells nothing of whose doing an event is.
+// TestOwnChangeOfWhatIsNotShown shows that a change that no event of the service shows does not
+// tell which call caused an event.
 func TestOwnChangeOfWhatIsNotShown(t *testing.T) {
 	profile := service.DefaultProfile()
 	profile.Conversation.SectorID = nil

@@ -9,27 +9,27 @@ import (
 )
 
 // workers are the goroutines that visit lanes. A semaphore bounds how many visits take steps at
-// once; those who wait for it are served in their order. A visit that decides on an event while
-// it arrives needs a worker only when it goes on behind that.
+// once; it serves waiters in order. A visit that decides an arriving event needs a worker only if
+// it continues after that.
 type workers struct {
 	*semaphore.Weighted
 
 	mu      sync.RWMutex
-	open    bool            // Run is at work
-	ctx     context.Context // ends when nothing more is to be begun
-	working context.Context // ends when nothing more can be waited for
+	open    bool            // Run is in progress
+	ctx     context.Context // ends when nothing more may be begun
+	working context.Context // ends when Run no longer waits for visits
 	clock   func() time.Time
-	visits  sync.WaitGroup // under way
+	visits  sync.WaitGroup // in progress
 }
 
-// begin lets lanes be visited.
+// begin allows lanes to be visited.
 func (w *workers) begin(ctx, working context.Context, clock func() time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open, w.ctx, w.working, w.clock = true, ctx, working, clock
 }
 
-// end waits until nothing is under way, and nothing more can be.
+// end allows no more visits, and waits for those in progress.
 func (w *workers) end() {
 	w.mu.Lock()
 	w.open = false
@@ -37,7 +37,7 @@ func (w *workers) end() {
 	w.visits.Wait()
 }
 
-// join counts a visit as under way until it is done, and reports whether lanes are visited at
+// join counts a visit as in progress until it is done, and reports whether lanes are visited at
 // all.
 func (w *workers) join() bool {
 	w.mu.RLock()
@@ -48,23 +48,24 @@ func (w *workers) join() bool {
 	return w.open
 }
 
-// stopping reports whether nothing more is to be begun.
+// stopping reports whether nothing more may be begun.
 func (w *workers) stopping() bool { return w.ctx.Err() != nil }
 
-// claimMost is how many lanes are claimed at once.
-const claimMost = 64
+// maxClaim is how many lanes are claimed at once.
+const maxClaim = 64
 
-// acquire waits a while for a worker, and takes up to claimMost that are free. It returns how
-// many it has; none where all are busy for longer than the journal may go without a look at it.
+// acquire waits for up to pollInterval for a worker, then takes up to maxClaim that are free. It
+// returns how many it has: none if all stay busy for so long, because the journal must be checked
+// that often.
 func (w *workers) acquire(ctx context.Context) (n int) {
 	if !w.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, look)
+		ctx, cancel := context.WithTimeout(ctx, pollInterval)
 		defer cancel()
 		if w.Acquire(ctx, 1) != nil {
 			return 0
 		}
 	}
-	for n = 1; n < claimMost && w.TryAcquire(1); n++ {
+	for n = 1; n < maxClaim && w.TryAcquire(1); n++ {
 	}
 	return n
 }

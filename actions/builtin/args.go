@@ -16,7 +16,7 @@ type args map[string]any
 // has reports whether an argument was given, null included.
 func (a args) has(name string) bool { _, ok := a[name]; return ok }
 
-// text reads a text, or what reads as one; empty when there is none.
+// text returns an argument as text; empty if there is none.
 func (a args) text(name string) string { return textOf(a[name]) }
 
 func textOf(v any) string {
@@ -31,8 +31,8 @@ func textOf(v any) string {
 	return fmt.Sprint(v)
 }
 
-// need reads a text that must be there.
-func (a args) need(name string) (string, error) {
+// requiredText returns a text, or an error if it is missing or empty.
+func (a args) requiredText(name string) (string, error) {
 	s := strings.TrimSpace(a.text(name))
 	if s == "" {
 		return "", actions.Permanent(fmt.Errorf("%s is empty", name))
@@ -40,7 +40,7 @@ func (a args) need(name string) (string, error) {
 	return s, nil
 }
 
-// texts reads one or several texts.
+// texts returns one or several texts.
 func (a args) texts(name string) []string {
 	list, ok := a[name].([]any)
 	if !ok {
@@ -55,13 +55,13 @@ func (a args) texts(name string) []string {
 	return out
 }
 
-// flag reads true or false, and whether it was given.
+// flag returns a boolean, and whether it was given.
 func (a args) flag(name string) (value, given bool) {
 	value, given = a[name].(bool)
 	return value, given
 }
 
-// number reads a whole number; 0 when there is none.
+// number returns an integer; 0 if there is none.
 func (a args) number(name string) (int, error) {
 	switch v := a[name].(type) {
 	case nil:
@@ -76,8 +76,9 @@ func (a args) number(name string) (int, error) {
 	return 0, actions.Permanent(fmt.Errorf("%s must be a whole number, not %v", name, a[name]))
 }
 
-// when reads a day or a time; zero when there is none. A day begins in the workspace's own zone.
-func (a args) when(name string, zone *time.Location) (time.Time, error) {
+// dayOrTime returns a day or a time; zero if there is none. A day begins in the workspace's own
+// zone.
+func (a args) dayOrTime(name string, zone *time.Location) (time.Time, error) {
 	if t, ok := a[name].(time.Time); ok {
 		return t.In(zone), nil
 	}
@@ -95,9 +96,10 @@ func (a args) when(name string, zone *time.Location) (time.Time, error) {
 	return t.In(zone), nil
 }
 
-// of chooses the object that a step works on: the one that an argument names, else the one at hand.
-// An argument that was given and names nothing is a mistake, and never means the one at hand.
-func (a args) of(name, atHand string) (string, error) {
+// objectID returns the object that a step works on: the one that an argument names, otherwise the
+// run's own. An argument that was given and is empty is a mistake, and never means the run's own
+// object.
+func (a args) objectID(name, atHand string) (string, error) {
 	if s := strings.TrimSpace(a.text(name)); s != "" {
 		return s, nil
 	}

@@ -52,7 +52,8 @@ func TestUnknownNamesFailForGoodWithNearOnes(t *testing.T) {
 	}
 }
 
-// An argument whose expression gave nothing must not widen what a step does.
+// TestEmptyArgumentsFailForGood shows that an argument whose expression gave nil does not widen
+// what a step does.
 func TestEmptyArgumentsFailForGood(t *testing.T) {
 	d := newDesk(t)
 	for _, c := range []struct {

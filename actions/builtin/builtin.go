@@ -1,8 +1,8 @@
-// Package builtin provides the verbs that ship with the binary, and tells rules what they want to
-// know of the service.
+// Package builtin provides the verbs that ship with the binary, and answers what rules ask about
+// the service.
 //
 // The table of the verbs is here. A verb has a file, with its schema, its plan, and its call with
-// what makes that safe to repeat. What rules ask is answered in desk….go.
+// what makes it safe to repeat. The desk….go files answer the questions of rules.
 package builtin
 
 import (
@@ -20,22 +20,22 @@ import (
 // works.
 type Options struct {
 	// Client calls the service. It should not wait out pauses by itself (service.Options.MaxWait below
-	// 0): what was looked at before a pause is to be looked at again after it.
+	// 0): what was read before a pause has to be read again after it.
 	Client    *service.Client
 	Directory *service.Directory // nil makes one; the verbs and the desk of a workspace should share theirs
 
 	Media    fs.FS          // the rule set's media folder; nil means there is none
-	Location *time.Location // of days without a time, such as a card's due date; nil is UTC
+	Location *time.Location // for days without a time, such as a card's due date; nil means UTC
 
-	// HTTP are the systems that http_request may call; by default none.
+	// HTTP are the systems that http_request may call; none by default.
 	HTTP []HTTPHost
-	// Timeout bounds a call of http_request that names none of its own; 10 seconds by default.
+	// Timeout bounds a call of http_request that has no timeout of its own; 10 seconds by default.
 	Timeout time.Duration
 	// Outside answers the calls of http_request in place of the network, whatever system they are for:
-	// none is called then, and the list counts for nothing. It is for tests of rules.
+	// no system is called then, and HTTP is ignored. It is for tests of rules.
 	Outside http.RoundTripper
 
-	// Own reports whether the engine itself sent a message, so that its facts say so. Nil is never.
+	// Own reports whether the engine itself sent a message, so that its facts say so. Nil means never.
 	Own func(context.Context, service.Message) (bool, error)
 }
 
@@ -53,8 +53,8 @@ func New(o Options) ([]actions.Action, error) {
 	return out, nil
 }
 
-// verbs lists the verbs in the order in which the documentation does. The last call of a verb is
-// the one that has its effect; those before it prepare it.
+// verbs lists the verbs in the order of the documentation. The last call of a verb is the one that
+// has its effect; the calls before it prepare it.
 func verbs() []verb {
 	const conversation, cards = "/conversations/{id}", "/kanban/cards"
 	open := kind{callOpen, "POST /conversations", on[openCall]}
@@ -87,8 +87,8 @@ func verbs() []verb {
 	}
 }
 
-// Operation is the operation of the service that has a verb's effect, by the name that the
-// service's reference has for it; empty where there is none.
+// Operation returns the operation of the service that has a verb's effect, by its name in the
+// service's reference; empty if there is none.
 func Operation(verb string) string {
 	for _, v := range verbs() {
 		if v.schema.Verb == verb {
@@ -98,7 +98,7 @@ func Operation(verb string) string {
 	return ""
 }
 
-// VerbOf is the first verb whose effect an operation has; empty where there is none.
+// VerbOf returns the first verb with the effect of an operation; empty if there is none.
 func VerbOf(operation string) string {
 	for _, v := range verbs() {
 		if operation != "" && v.operation() == operation {
@@ -108,7 +108,7 @@ func VerbOf(operation string) string {
 	return ""
 }
 
-// Schemas returns the verbs' descriptions, in the order in which the documentation lists them.
+// Schemas returns the verbs' schemas, in the order of the documentation.
 func Schemas() []rules.Schema {
 	list := verbs()
 	out := make([]rules.Schema, len(list))
@@ -122,15 +122,15 @@ func Schemas() []rules.Schema {
 func Catalog() *rules.Catalog {
 	c, err := rules.NewCatalog(Schemas()...)
 	if err != nil {
-		panic(err) // two verbs of one name: seen by the first test that runs
+		panic(err) // two verbs of one name: the first test that runs finds it
 	}
 	return c
 }
 
-// Words that several verbs share.
+// Priorities, events and arguments that several verbs share.
 var (
 	priorities = []string{"low", "medium", "high", "urgent"}
-	opens      = []string{"attendance.opened", "kanban.card.created"} // what opening a conversation raises
+	opens      = []string{"attendance.opened", "kanban.card.created"} // events of opening a conversation
 	target     = []rules.Arg{
 		{Name: "phone", Kind: rules.KindText, Summary: "a phone number"},
 		{Name: "contact", Kind: rules.KindText, Summary: "a contact's id"},

@@ -12,8 +12,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestVerbsHaveWords shows that a verb and its arguments are called something, that what changes
-// something can be told as done and as to be done, and that the words name arguments that it has.
+// TestVerbsHaveWords shows that every verb and argument has a name for people, that an effect can
+// be put into words as done and as to be done, and that these words name arguments that the verb
+// has.
 func TestVerbsHaveWords(t *testing.T) {
 	named := regexp.MustCompile(`[{|]([a-z_]+)`)
 	for _, s := range builtin.Schemas() {
@@ -38,7 +39,7 @@ func TestVerbsHaveWords(t *testing.T) {
 }
 
 // TestVerbsHaveOperations shows that the operation of each verb that changes something in the
-// service is one of the service's, which asks for a scope that the verb names.
+// service exists there, and needs a scope that the verb names.
 func TestVerbsHaveOperations(t *testing.T) {
 	operations := sandbox.Operations()
 	for _, s := range builtin.Schemas() {

@@ -15,12 +15,12 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// sentAnswer is what the service answers to a message.
+// sentAnswer is the service's answer to a message.
 const sentAnswer = `{"id":"0192f3a4-0000-7000-b000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":"0192f3a4-0000-5000-b000-000000000001","text":"a 1","media_id":null,` +
 	`"reply_to_external_id":null,"external_id":"wamid.2","direction":"outbound","sender":{"kind":"api","id":"a7a3a18e-3b98-4109-9c55-ea7a178af9a7","name":"Bench"},"created_at":"2026-11-13T20:50:00.123Z"}`
 
-// What it costs to plan a message and to send it, with the network of this machine, to a service
-// that does next to nothing.
+// BenchmarkSendMessage measures planning and sending a message, over the network of this machine,
+// to a service that does next to nothing.
 func BenchmarkSendMessage(b *testing.B) {
 	sends := newSender(b)
 	b.ReportAllocs()
@@ -31,8 +31,8 @@ func BenchmarkSendMessage(b *testing.B) {
 	}
 }
 
-// A message must not become dearer unnoticed: an engine does little else. The bound leaves room for
-// what a pool loses under the race detector.
+// TestSendMessageAllocates bounds the allocations of a message: an engine does little else. The
+// bound leaves room for what a pool loses under the race detector.
 func TestSendMessageAllocates(t *testing.T) {
 	sends := newSender(t)
 	got := testing.AllocsPerRun(500, func() {
@@ -45,8 +45,8 @@ func TestSendMessageAllocates(t *testing.T) {
 	}
 }
 
-// newSender returns what plans a message and sends it as an engine does: within a context that can
-// end, and within a time.
+// newSender returns a function that plans and sends a message like an engine: with a context that
+// can be cancelled, and a deadline.
 func newSender(t testing.TB) func() error {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = l.Close() })

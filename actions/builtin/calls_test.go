@@ -20,7 +20,7 @@ import (
 func TestMessageHasOneClientID(t *testing.T) {
 	d := newDesk(t)
 	d.do("send_message", m{"text": "once"})
-	d.do("send_message", m{"text": "once"}) // the same step, as after a journal that lost everything
+	d.do("send_message", m{"text": "once"}) // the same step, as if the journal had lost everything
 	d.wantEffects("POST /conversations/{id}/messages", 1)
 	if key := string(d.Effects()[0].Key); key != "6f84a312-f3d4-52a9-8ec3-79069cb5ddd9" {
 		t.Errorf("the client_id of a step has changed to %s: what is under way would be sent again", key)
@@ -33,19 +33,20 @@ func TestMessageHasOneClientID(t *testing.T) {
 	d.wantEffects("POST /conversations/{id}/messages", 2)
 }
 
-// A message is sent, and its result is, as it is recorded, also where nothing had to be read back.
+// TestMessageAtHandIsTheRecordedOne shows that a message and its result are as recorded, also if
+// nothing had to be decoded.
 func TestMessageAtHandIsTheRecordedOne(t *testing.T) {
 	for _, text := range []string{"once", "cut \xc3", "<b>\u2028"} {
 		d := newDesk(t)
 		run := d.drive("send_message", d.step(m{"text": text}))
 		intent := must(run.action.Plan(t.Context(), run.now())).Intent
 		atHand := must(run.action.Do(t.Context(), run.now(), *intent))
-		readBack := must(run.action.Do(t.Context(), run.now(), *through(intent)))
+		readBack := must(run.action.Do(t.Context(), run.now(), *throughJSON(intent)))
 		if string(atHand.Answer) != string(readBack.Answer) {
 			t.Errorf("%q: the answer is %s, read back %s", text, atHand.Answer, readBack.Answer)
 		}
 		var results []any
-		for _, r := range []actions.Receipt{atHand, *through(&atHand)} {
+		for _, r := range []actions.Receipt{atHand, *throughJSON(&atHand)} {
 			run.step.Receipts = []actions.Receipt{r}
 			results = append(results, must(run.action.Plan(t.Context(), run.now())).Result.Value)
 		}
@@ -78,8 +79,8 @@ func TestHeldAndPermanentAnswers(t *testing.T) {
 	d.wantEffects(transferOp, 0)
 }
 
-// What has no key is looked up before it is asked for again, since another service than the sandbox
-// may make it twice.
+// TestKeylessCreationIsLookedUpBeforeARepeat shows that an object that is created without a key is
+// looked up before the call is repeated: unlike the sandbox, another service may create it twice.
 func TestKeylessCreationIsLookedUpBeforeARepeat(t *testing.T) {
 	for operation, step := range map[string]struct {
 		verb string
@@ -110,7 +111,8 @@ func TestKeylessCreationIsLookedUpBeforeARepeat(t *testing.T) {
 	}
 }
 
-// A step that writes to somebody else is taken to the lane of the phone, then of the conversation.
+// TestLanes shows that a step that writes to another customer moves to the lane of the phone, then
+// to that of the conversation.
 func TestLanes(t *testing.T) {
 	d := newDesk(t)
 	run := d.drive("send_message", d.step(m{"text": "Hi", "to": m{"phone": nobody, "channel": "Main"}}))
@@ -130,7 +132,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// What the engine will hear of its own doing is told by id.
+// TestReceiptsTellWhatTheyCause shows that receipts name the objects of the events that a call
+// causes.
 func TestReceiptsTellWhatTheyCause(t *testing.T) {
 	d := newDesk(t)
 	for _, c := range []struct {
@@ -170,7 +173,8 @@ func TestTextThatIsTooLongIsNotSent(t *testing.T) {
 	d.wantEffects("POST /conversations/{id}/messages", 0)
 }
 
-// The catalog needs no client, since rules are checked without one.
+// TestCatalogIsThatOfTheActions shows that the catalog needs no client, because rules are checked
+// without one.
 func TestCatalogIsThatOfTheActions(t *testing.T) {
 	d := newDesk(t)
 	if diff := cmp.Diff(must(d.registry.Catalog()).Verbs(), builtin.Catalog().Verbs()); diff != "" {
@@ -181,7 +185,8 @@ func TestCatalogIsThatOfTheActions(t *testing.T) {
 	}
 }
 
-// An intent that another version recorded is nobody's to carry out.
+// TestUnknownCallFailsForGood shows that an intent that another version recorded is not carried
+// out.
 func TestUnknownCallFailsForGood(t *testing.T) {
 	d := newDesk(t)
 	run := d.drive("send_message", d.step(nil))

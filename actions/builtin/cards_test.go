@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// before lets something happen just before a request of this kind reaches the service, once.
+// before calls happens just before a request of this kind reaches the service, once.
 func (d *desk) before(method, suffix string, happens func()) {
 	d.faults.see(func(r *http.Request) {
 		if r.Method == method && strings.HasSuffix(r.URL.Path, suffix) {
@@ -54,7 +54,8 @@ func keyOf(i actions.Intent) string {
 	return r.Key
 }
 
-// only_from is checked again when the card has changed between the look and the move.
+// TestMoveAfterAVersionConflictChecksOnlyFromAgain shows that only_from is checked again if the
+// card has changed between the read and the move.
 func TestMoveAfterAVersionConflictChecksOnlyFromAgain(t *testing.T) {
 	d := newDesk(t)
 	d.before("POST", "/move", func() { must(d.MoveCard(sandbox.MoveCard{Card: d.card, Stage: "Won", Person: "Bruno"})) })
@@ -73,7 +74,8 @@ func TestMoveFromTheWrongStageIsSkipped(t *testing.T) {
 	d.wantEffects(moveOp, 0)
 }
 
-// The connection drops after the move: the key stays pending, and the card tells that all is done.
+// TestMoveWithAPendingKeyThatHappened drops the connection after the move: the key stays pending,
+// and the card shows that the move is done.
 func TestMoveWithAPendingKeyThatHappened(t *testing.T) {
 	d := newDesk(t)
 	run := d.drive("move_card", d.step(m{"to": "Follow-up"}))
@@ -93,7 +95,8 @@ func TestMoveWithAPendingKeyThatHappened(t *testing.T) {
 	d.wantEffects(moveOp, 1)
 }
 
-// The key is pending although nothing came of it: a new key is used.
+// TestMoveWithAPendingKeyThatDidNotHappen has a key that is pending although the move did not
+// happen: a new key is used.
 func TestMoveWithAPendingKeyThatDidNotHappen(t *testing.T) {
 	d := newDesk(t)
 	d.fault(sandbox.Fault{Operation: moveOp, Kind: "drop_after", Count: 1})
@@ -102,7 +105,7 @@ func TestMoveWithAPendingKeyThatDidNotHappen(t *testing.T) {
 		if point != "do" || n != 1 {
 			return false
 		}
-		// As if the service had lost the move and kept the reservation.
+		// As if the service had lost the move and kept the reservation of the key.
 		d.rewindCard()
 		return len(run.errs) == 0 && len(run.settled) == 0
 	}
@@ -120,7 +123,7 @@ func TestMoveWithAPendingKeyThatDidNotHappen(t *testing.T) {
 	}
 }
 
-// rewindCard puts the card back to where it was at first, version and all.
+// rewindCard sets the card back to its first state, including the version.
 func (d *desk) rewindCard() {
 	proposal := d.stage("Proposal")
 	d.rewrite("cards", func(card m) bool {
@@ -131,8 +134,7 @@ func (d *desk) rewindCard() {
 	})
 }
 
-// rewrite changes the items of a part of the sandbox's state, and drops those that are not to be
-// kept.
+// rewrite changes the items of a part of the sandbox's state, and drops those that keep refuses.
 func (d *desk) rewrite(part string, keep func(item m) bool) {
 	var state m
 	if err := json.Unmarshal(d.State(), &state); err != nil {
@@ -181,7 +183,7 @@ func TestUpdateReappliesToTheNewVersion(t *testing.T) {
 	}
 }
 
-// A card that changes under every try is given up.
+// TestGenerationsAreBounded shows that a card that changes at every attempt is given up.
 func TestGenerationsAreBounded(t *testing.T) {
 	d := newDesk(t)
 	n := 0
@@ -198,7 +200,8 @@ func TestGenerationsAreBounded(t *testing.T) {
 	d.wantEffects(moveOp, 0)
 }
 
-// After six days the service may have forgotten the key, and a repeat would be a second call.
+// TestOldCardCallsAreNotRepeated shows that a card call is not repeated after six days: the service
+// may have forgotten the key, and a repeat would be a second call.
 func TestOldCardCallsAreNotRepeated(t *testing.T) {
 	for verb, args := range map[string]m{"move_card": {"to": "Follow-up"}, "create_card": {"board": "Sales", "title": "New"}} {
 		for _, kind := range []string{"status_before", "drop_after"} {
@@ -218,8 +221,8 @@ func TestOldCardCallsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// A card that looks the same and was there before is not taken for the one that was created: here
-// that one is lost, and its key stays pending.
+// TestCreatedCardIsToldFromItsTwin shows that an older card that looks the same is not taken for
+// the created one: here the created card is lost, and its key stays pending.
 func TestCreatedCardIsToldFromItsTwin(t *testing.T) {
 	d := newDesk(t)
 	r, run := d.meanwhile("create_card", m{"board": "Sales", "title": "Ana's order"}, sandbox.Fault{Operation: createOp, Kind: "drop_after"}, func() {
@@ -232,7 +235,8 @@ func TestCreatedCardIsToldFromItsTwin(t *testing.T) {
 	}
 }
 
-// A person's other priority is not overwritten by a change whose fate was unknown.
+// TestUpdateThatAPersonOvertookIsSuperseded shows that a person's priority is not overwritten by a
+// change whose outcome was unknown.
 func TestUpdateThatAPersonOvertookIsSuperseded(t *testing.T) {
 	d := newDesk(t)
 	r, _ := d.meanwhile("update_card", m{"priority": "urgent"}, sandbox.Fault{Operation: "PATCH /kanban/cards/{id}", Kind: "status_before"}, func() {
@@ -256,7 +260,8 @@ func TestUpdateTakesAway(t *testing.T) {
 	}
 }
 
-// A card's events come in the lane of its conversation, else in its own.
+// TestCardLanes shows that a card's events come in the lane of its conversation, or else in its
+// own.
 func TestCardLanes(t *testing.T) {
 	d := newDesk(t)
 	alone := must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Nobody's"})).ID.String()

@@ -13,9 +13,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// heard collects the events that the service raises, and returns those that have come since it was
-// last asked.
-func (d *desk) heard() func() []rules.Event {
+// newEvents collects the events that the service raises. The returned function returns those since
+// its last call.
+func (d *desk) newEvents() func() []rules.Event {
 	d.t.Helper()
 	var mu sync.Mutex
 	var events []rules.Event
@@ -45,9 +45,9 @@ func (d *desk) heard() func() []rules.Event {
 	}
 }
 
-// TestEveryEventIsAccountedFor lets every verb act and listens to what the service raises: an event
-// that no receipt accounts for would pass for somebody else's doing when it comes back, and start
-// rules; one that the schema does not tell is a cycle that nobody warns of.
+// TestEveryEventIsAccountedFor makes every verb act and collects the events of the service. An
+// event that no receipt accounts for would be taken for another sender's, and start rules. An event
+// that is missing in the schema could be part of a cycle for which rules get no warning.
 func TestEveryEventIsAccountedFor(t *testing.T) {
 	cases := append(slices.Clone(verbCases),
 		verbCase{"into a winning stage", "move_card", plain(m{"to": "Won"}), nil},
@@ -56,7 +56,7 @@ func TestEveryEventIsAccountedFor(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.verb+"/"+c.name, func(t *testing.T) {
 			run := c.start(t)
-			heard := run.heard()
+			heard := run.newEvents()
 			must(run.run())
 			schema := run.action.Schema()
 			told := slices.Clone(schema.Emits)

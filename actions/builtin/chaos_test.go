@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEverythingAtOnce lets a third of all requests fail in any way, and crashes now and then,
+// TestEverythingAtOnce makes a third of all requests fail in any way, and crashes now and then,
 // several times within one step: still each effect exists once, and the result is the same.
 func TestEverythingAtOnce(t *testing.T) {
 	seeds := 12

@@ -34,7 +34,7 @@ func classify(err error) error {
 	case e.Status == http.StatusTooManyRequests:
 		return actions.RetryAfter(e.RetryAfter, err)
 	case e.Local && e.Err != nil:
-		return err // it gave up waiting to be let through and never left
+		return err // it gave up while it waited for the rate limit, and was never sent
 	case e.Local:
 		return actions.Permanent(err)
 	case e.Status == http.StatusForbidden:
@@ -56,7 +56,7 @@ func classify(err error) error {
 	return err
 }
 
-// isConflict reports whether the service refused a call because of the state that the object is in.
+// isConflict reports whether the service refused a call because of the object's state.
 func isConflict(err error) bool {
 	e, ok := errors.AsType[*service.Error](err)
 	return ok && !e.Local && e.Status == http.StatusConflict

@@ -22,14 +22,14 @@ var closeAttendance = rules.Schema{
 	Example: "No answer for three days",
 }
 
-// planCloseAttendance closes the attendance that the run is about. The call names the conversation,
-// so a newer attendance of the customer must not be the one that it meets.
+// planCloseAttendance plans to close the run's attendance. The call names only the conversation, so
+// it must not close a newer attendance of the customer.
 func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callClose); ok {
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.of("conversation", s.Conversation)
+	id, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -38,17 +38,17 @@ func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions
 	case err != nil:
 		return actions.Next{}, err
 	case current == "":
-		return already(nil, phrases.NoOpenAttendance)
+		return alreadyDone(nil, phrases.NoOpenAttendance)
 	case s.Attendance != "" && s.Attendance != current:
-		return already(nil, phrases.AttendanceClosed)
+		return alreadyDone(nil, phrases.AttendanceClosed)
 	}
-	return intend(s, callClose, actions.Intent{Emits: closeAttendance.Emits},
+	return planCall(s, callClose, actions.Intent{Emits: closeAttendance.Emits},
 		closeRequest{Conversation: id, Reason: a.text("reason")}, closeBefore{Attendance: current})
 }
 
 // callClose is POST …/attendance/close. It names the conversation, not the attendance: before a
-// repeat the conversation's open attendance must still be the one that was meant. Closed already
-// means done.
+// repeat, the conversation's open attendance must still be the intended one. If it is closed
+// already, the call is done.
 const callClose = "close"
 
 type closeCall struct{ *desk }
@@ -62,7 +62,7 @@ type closeBefore struct {
 	Attendance string `json:"attendance"`
 }
 
-// openAttendance reads which attendance of a conversation is open; empty when none is.
+// openAttendance returns which attendance of a conversation is open; empty if none is.
 func (d *desk) openAttendance(ctx context.Context, conversation string) (string, error) {
 	a, err := d.CurrentAttendance(ctx, conversation)
 	if err != nil || a == nil || a.Status == service.StatusClosed {
@@ -72,13 +72,13 @@ func (d *desk) openAttendance(ctx context.Context, conversation string) (string,
 }
 
 func (c closeCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, before, err := recordedBoth[closeRequest, closeBefore](i)
+	in, before, err := decodeIntent[closeRequest, closeBefore](i)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	_, err = c.CloseAttendance(ctx, in.Conversation, in.Reason)
 	if isConflict(err) {
-		// Most likely somebody has closed it a moment ago.
+		// Most likely it was closed a moment ago.
 		if now, lookErr := c.openAttendance(ctx, in.Conversation); lookErr == nil && now != before.Attendance {
 			err = nil
 		}
@@ -90,7 +90,7 @@ func (c closeCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (a
 }
 
 func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[closeRequest, closeBefore](i)
+	in, before, err := decodeIntent[closeRequest, closeBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -101,16 +101,16 @@ func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent
 	if now == before.Attendance {
 		return repeat()
 	}
-	// None is open, or a newer one is: either way the one that was meant is closed.
+	// None is open, or a newer one is: either way the intended one is closed.
 	return happened(before.receipt())
 }
 
-// receipt tells what the service raises: the attendance is closed, and its card, of which only the
-// attendance is known, moves to the stage for what is done.
+// receipt lists the events that the service raises: the attendance is closed, and its card, of
+// which only the attendance is known, moves to the final stage.
 func (b closeBefore) receipt() actions.Receipt {
-	card := setting(map[string]any{"attendance_id": b.Attendance})
+	card := encodeSet(map[string]any{"attendance_id": b.Attendance})
 	return receipt(nil,
-		actions.Caused{Event: "attendance.closed", Object: b.Attendance, Set: setting(map[string]any{"status": service.StatusClosed})},
+		actions.Caused{Event: "attendance.closed", Object: b.Attendance, Set: encodeSet(map[string]any{"status": service.StatusClosed})},
 		actions.Caused{Event: "kanban.card.moved", Set: card},
 		actions.Caused{Event: "kanban.card.completed", Set: card})
 }

@@ -33,7 +33,8 @@ func TestContactLabelsOfOthersAreKept(t *testing.T) {
 	}
 }
 
-// Somebody adds the same phone between the look and the call.
+// TestContactThatSomebodyElseHasJustAdded adds the same phone, as another client, between the
+// lookup and the call.
 func TestContactThatSomebodyElseHasJustAdded(t *testing.T) {
 	d := newDesk(t)
 	d.before("POST", "/contacts", func() {
@@ -46,7 +47,8 @@ func TestContactThatSomebodyElseHasJustAdded(t *testing.T) {
 	}
 }
 
-// A contact that is there keeps what it has, and gets the labels all the same.
+// TestContactThatIsThereGetsLabels shows that an existing contact keeps its fields, and still gets
+// the labels.
 func TestContactThatIsThereGetsLabels(t *testing.T) {
 	d := newDesk(t)
 	r := d.do("create_contact", m{"name": "Other", "phone": ana, "city": "Santos", "add_labels": []any{"vip"}})

@@ -48,7 +48,7 @@ func planCreateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 	}
 	g := generation(s, callCreateCard)
 	request := createCardRequest{Key: idempotencyKey(s, callCreateCard, g), Card: card}
-	return intend(s, callCreateCard, actions.Intent{
+	return planCall(s, callCreateCard, actions.Intent{
 		Generation: g, Elsewhere: card.ConversationID == "" || card.ConversationID != s.Conversation, Emits: createCard.Emits,
 	}, request, before)
 }
@@ -57,10 +57,10 @@ func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err e
 	card = service.NewCard{
 		Description: a.text("description"), Priority: a.text("priority"), ContactID: a.text("contact"), ConversationID: a.text("conversation"),
 	}
-	if card.Title, err = a.need("title"); err != nil {
+	if card.Title, err = a.requiredText("title"); err != nil {
 		return card, err
 	}
-	board, err := a.need("board")
+	board, err := a.requiredText("board")
 	if err != nil {
 		return card, err
 	}
@@ -75,16 +75,15 @@ func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err e
 	if card.LabelIDs, err = d.labels(ctx, a, "label"); err != nil {
 		return card, err
 	}
-	due, err := a.when("due", d.location)
+	due, err := a.dayOrTime("due", d.location)
 	if err == nil && !due.IsZero() {
 		card.DueDate = &due
 	}
 	return card, err
 }
 
-// callCreateCard is POST /kanban/cards with a key: the same key and card give the first answer
-// again. Where the service does not know how the first call ended, the board is searched for the
-// card.
+// callCreateCard is POST /kanban/cards with a key: the same key and card return the first answer
+// again. If the service does not know how the first call ended, the board is searched for the card.
 const callCreateCard = "create_card"
 
 type createCardCall struct{ *desk }
@@ -99,7 +98,7 @@ type createCardBefore struct {
 }
 
 func (c createCardCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	in, before, err := decodeIntent[createCardRequest, createCardBefore](i)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -115,16 +114,16 @@ func (c createCardCall) do(ctx context.Context, _ *actions.Step, i actions.Inten
 	case lookErr != nil:
 		return actions.Receipt{}, lookErr
 	case found == nil:
-		return actions.Receipt{}, actions.Stale(err) // the key is spent, and nothing came of it
+		return actions.Receipt{}, actions.Stale(err) // the key is used up, and no card was created
 	}
 	return in.receipt(*found), nil
 }
 
 func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
 	if !tooOld(s, i) {
-		return repeat() // the key tells better than a search whether there is a card
+		return repeat() // the key shows more reliably than a search whether the card exists
 	}
-	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	in, before, err := decodeIntent[createCardRequest, createCardBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -138,7 +137,8 @@ func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.I
 	return happened(in.receipt(*found))
 }
 
-// created finds the card that a call has made: one that looks like it and was not there before.
+// created returns the card that a call has created: one that looks like it and is not among the
+// older ones.
 func (d *desk) created(ctx context.Context, n service.NewCard, before createCardBefore) (*service.Card, error) {
 	for card, err := range d.lookalikes(ctx, n) {
 		if err != nil {
@@ -154,12 +154,12 @@ func (d *desk) created(ctx context.Context, n service.NewCard, before createCard
 }
 
 const (
-	maxCardSearch = 100 // characters that the service searches cards by
-	maxLookalikes = 500 // cards that one search compares
+	maxCardSearch = 100 // how many characters the service searches cards by
+	maxLookalikes = 500 // how many cards one search compares
 )
 
-// lookalikes walks the cards of a board that have what a new card is to have. Its stage does not
-// count, since cards are moved.
+// lookalikes yields the cards of a board with the fields of a new card. The stage is ignored,
+// because cards are moved.
 func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[service.Card, error] {
 	title := []rune(n.Title)
 	q := service.CardQuery{Board: n.BoardID, Q: string(title[:min(len(title), maxCardSearch)]), Status: d.Profile().Cards.SearchStatus}
@@ -176,15 +176,15 @@ func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[serv
 	}
 }
 
-// looksLike reports whether a card has what a new one is to have.
+// looksLike reports whether a card has the fields of a new one.
 func looksLike(card service.Card, n service.NewCard) bool {
 	return card.Title == n.Title && card.BoardID == n.BoardID &&
 		(n.ContactID == "" || card.ContactID == n.ContactID) && (n.ConversationID == "" || card.ConversationID == n.ConversationID)
 }
 
-// made compares the card with the one that was asked for.
+// made compares the card with the requested one.
 func (c createCardCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
-	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	in, before, err := decodeIntent[createCardRequest, createCardBefore](i)
 	if err != nil || about.Card == "" || slices.ContainsFunc(before.Twins, func(id string) bool { return sameID(id, about.Card) }) {
 		return false, err
 	}

@@ -25,8 +25,8 @@ var createContact = rules.Schema{
 	Example: "{ name: Ana, phone: \"+5511988887777\" }",
 }
 
-// planCreateContact creates the contact, then gives it what only a change can give: labels, and
-// whether it is blocked. A contact that is there keeps its name and the rest.
+// planCreateContact creates the contact, then sets what only an update can set: labels, and whether
+// it is blocked. An existing contact keeps its name and the rest.
 func planCreateContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
 	patch, labels, err := d.contactChange(ctx, args{"blocked": a["blocked"], "add_labels": a["add_labels"]})
@@ -55,9 +55,9 @@ func planCreateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 	return d.planContactPatch(s, *contact, patch, labels)
 }
 
-// contactOf reads the contact that a call has created.
+// contactOf returns the contact that a call has created.
 func (d *desk) contactOf(ctx context.Context, r actions.Receipt) (*service.Contact, error) {
-	answer, err := recorded[struct{ ID string }](r.Answer)
+	answer, err := decodeRecorded[struct{ ID string }](r.Answer)
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +68,16 @@ func (d *desk) contactOf(ctx context.Context, r actions.Receipt) (*service.Conta
 func (d *desk) planNewContact(ctx context.Context, s *actions.Step, a args) (actions.Next, error) {
 	request := service.NewContact{Company: a.text("company"), City: a.text("city")}
 	var err error
-	if request.Name, err = a.need("name"); err != nil {
+	if request.Name, err = a.requiredText("name"); err != nil {
 		return actions.Next{}, err
 	}
-	if request.Phone, err = a.need("phone"); err != nil {
+	if request.Phone, err = a.requiredText("phone"); err != nil {
 		return actions.Next{}, err
 	}
 	if request.ChannelID, err = d.id(ctx, a, "channel", service.KindChannel); err != nil {
 		return actions.Next{}, err
 	}
-	return intend(s, callCreateContact, actions.Intent{Lane: actions.PhoneLane(request.Phone)}, request, nil)
+	return planCall(s, callCreateContact, actions.Intent{Lane: actions.PhoneLane(request.Phone)}, request, nil)
 }
 
 // callCreateContact is POST /contacts. It has no key: the contact is looked up by phone first, and
@@ -87,13 +87,13 @@ const callCreateContact = "create_contact"
 type createContactCall struct{ *desk }
 
 func (c createContactCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[service.NewContact](i.Request)
+	in, err := decodeRecorded[service.NewContact](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	contact, err := c.CreateContact(ctx, in)
 	if isConflict(err) {
-		// Somebody else has added the same phone meanwhile: that contact is as good.
+		// The same phone was added meanwhile: that contact serves as well.
 		if found, lookErr := c.FindContact(ctx, in.Phone); lookErr == nil && found != nil {
 			contact, err = *found, nil
 		}
@@ -105,7 +105,7 @@ func (c createContactCall) do(ctx context.Context, _ *actions.Step, i actions.In
 }
 
 func (c createContactCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, err := recorded[service.NewContact](i.Request)
+	in, err := decodeRecorded[service.NewContact](i.Request)
 	if err != nil {
 		return actions.Settlement{}, err
 	}

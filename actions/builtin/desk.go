@@ -10,8 +10,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A Desk tells what rules want to know of the service: what events carry, what they do not carry,
-// and what a schedule goes through. Errors are marked as those of the verbs are.
+// A Desk answers what rules ask about the service: what events carry, what they do not carry, and
+// the lists of schedules. Its errors are marked like those of the verbs.
 type Desk struct {
 	desk *desk
 	own  *service.Profile // for the engine's own events
@@ -27,14 +27,14 @@ func NewDesk(o Options) (*Desk, error) {
 	return &Desk{desk: d, own: ownEvents(*d.Profile())}, nil
 }
 
-// Probe reports whether the service takes the key.
+// Probe returns nil if the service accepts the key.
 func (d *Desk) Probe(ctx context.Context) error {
 	_, err := d.desk.Me(ctx)
 	return failedTo("ask who the key is", err)
 }
 
-// HasLabel reports whether a label, by its name or its id, is among those of a conversation, a
-// contact or a card. What is not there has no labels.
+// HasLabel reports whether a conversation, a contact or a card has a label, given by name or id. A
+// missing object has no labels.
 func (d *Desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	labels, _ := fact["label_ids"].([]any)
 	label = strings.TrimSpace(label)
@@ -48,7 +48,7 @@ func (d *Desk) HasLabel(ctx context.Context, fact map[string]any, label string) 
 	return slices.Contains(labels, any(id)), nil
 }
 
-// failedTo names what was being done in an error and marks it with what follows.
+// failedTo wraps an error with what was being done, and marks it.
 func failedTo(do string, err error) error {
 	if err == nil {
 		return nil
@@ -56,8 +56,8 @@ func failedTo(do string, err error) error {
 	return classify(fmt.Errorf("%s: %w", do, err))
 }
 
-// failedToRead is failedTo for an object by its id. One that is not there is a person's business,
-// so the error says so.
+// failedToRead is failedTo for an object by its id. If the object does not exist a person has to
+// act, so the error says so.
 func failedToRead(kind service.Kind, id string, err error) error {
 	if service.IsNotFound(err) {
 		return actions.Permanent(fmt.Errorf("the %s %s is not there any more, or the key may not see it: %w", kind, id, err))

@@ -12,12 +12,11 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// maxID is how long an id may be, in bytes: it becomes part of keys, lanes and addresses.
+// maxID is the maximum length of an id in bytes: ids become parts of keys, lanes and addresses.
 const maxID = 200
 
-// ownEvents is the profile of events that the engine itself makes: whatever the service calls them
-// in its own events, here objects stand under their names and ids under conversation_id and the
-// like.
+// ownEvents returns the profile of events that the engine itself makes: whatever names the service
+// uses in its events, here objects have their own names, and ids are conversation_id and the like.
 func ownEvents(p service.Profile) *service.Profile {
 	e := &p.Event
 	e.Self = nil
@@ -32,11 +31,11 @@ func ownEvents(p service.Profile) *service.Profile {
 }
 
 // Read returns what an event carries and the ids of what it is about. An object counts as carried
-// only when it is whole: a rule must not decide on values that nobody gave. A part of one still
-// tells what it is about.
+// only if it is complete: a rule must not decide on values that the event does not have. An
+// incomplete object still shows what the event is about.
 //
-// Where kanban.card.moved does not carry its card, the card is read, because only the event knows
-// where it came from.
+// If kanban.card.moved does not carry its card, Read reads the card, because only the event has the
+// stage that the card left.
 func (d *Desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
 	c, err := d.read(ctx, e)
 	if err != nil {
@@ -70,16 +69,16 @@ func (d *Desk) read(ctx context.Context, e rules.Event) (*carried, error) {
 		c.profile = d.own
 	}
 	c.event = c.profile.ReadEvent(e.Type, e.Data)
-	c.learn()
+	c.readSubject()
 	if c.typ == movedCard {
 		if err := c.readCard(ctx); err != nil {
 			return nil, c.failed(err)
 		}
 	}
-	return c, c.bounded()
+	return c, c.checkIDs()
 }
 
-// movedCard is the event that tells where a card came from.
+// movedCard is the event that has the stage that a card left.
 const movedCard = vocabulary.CardMoved
 
 // carried is an event that is being read. A fact is made when it is first asked for.
@@ -90,10 +89,10 @@ type carried struct {
 	data    map[string]any
 	event   service.EventReader
 	about   actions.Subject
-	card    *service.Card // that was moved and had to be read
+	card    *service.Card // the moved card, if it had to be read
 
 	made  [5]carriedFact
-	count int // of those that are made
+	count int // of the facts made so far
 }
 
 type carriedFact struct {
@@ -101,32 +100,32 @@ type carriedFact struct {
 	fact map[string]any
 }
 
-// learn finds out what the event is about: what it says of that itself comes before what its
-// objects say.
-func (c *carried) learn() {
+// readSubject finds out what the event is about. The event's own ids come before those in its
+// objects.
+func (c *carried) readSubject() {
 	e, about := &c.event, &c.about
 	about.Message, about.Conversation = e.ID(service.KindMessage), e.ID(service.KindConversation)
-	c.link(&about.Contact, service.KindConversation, service.KindContact)
+	c.fillFrom(&about.Contact, service.KindConversation, service.KindContact)
 	if about.Contact == "" {
 		about.Contact = e.ID(service.KindContact)
 	}
 	about.Attendance = e.ID(service.KindAttendance)
-	c.link(&about.Conversation, service.KindAttendance, service.KindConversation)
-	c.link(&about.Contact, service.KindAttendance, service.KindContact)
+	c.fillFrom(&about.Conversation, service.KindAttendance, service.KindConversation)
+	c.fillFrom(&about.Contact, service.KindAttendance, service.KindContact)
 	about.Card = e.ID(service.KindCard)
-	c.link(&about.Conversation, service.KindCard, service.KindConversation)
-	c.link(&about.Contact, service.KindCard, service.KindContact)
-	c.link(&about.Attendance, service.KindCard, service.KindAttendance)
+	c.fillFrom(&about.Conversation, service.KindCard, service.KindConversation)
+	c.fillFrom(&about.Contact, service.KindCard, service.KindContact)
+	c.fillFrom(&about.Attendance, service.KindCard, service.KindAttendance)
 }
 
-// link takes an id from an object that names it, where it is not known.
-func (c *carried) link(known *string, from, to service.Kind) {
+// fillFrom sets an unknown id from an object that names it.
+func (c *carried) fillFrom(known *string, from, to service.Kind) {
 	if *known == "" {
 		*known = c.event.Link(from, to)
 	}
 }
 
-// Fact returns a fact by its name. It is not ok where the event does not tell it.
+// Fact returns a fact by its name. It is not ok if the event does not carry it.
 func (c *carried) Fact(ctx context.Context, name string) (any, bool, error) {
 	made := slices.IndexFunc(c.made[:c.count], func(m carriedFact) bool { return m.name == name })
 	if made < 0 {
@@ -144,10 +143,10 @@ func (c *carried) Fact(ctx context.Context, name string) (any, bool, error) {
 	return c.made[made].fact, true, nil
 }
 
-// fact makes a fact of the object that the event shows, where that is all of it.
+// fact makes a fact of the object that the event carries, if it is complete.
 func (c *carried) fact(ctx context.Context, kind service.Kind) (map[string]any, error) {
 	if c.card != nil && kind == service.KindCard {
-		return c.moved(ctx, *c.card)
+		return c.movedFact(ctx, *c.card)
 	}
 	raw := c.event.Object(kind)
 	if raw == nil || !c.profile.IsWhole(kind, raw) {
@@ -167,21 +166,21 @@ func (c *carried) fact(ctx context.Context, kind service.Kind) (map[string]any, 
 	case service.KindCard:
 		card := service.DecodeCard(raw, c.profile)
 		if c.typ == movedCard {
-			return c.moved(ctx, card)
+			return c.movedFact(ctx, card)
 		}
 		return c.facts.Card(ctx, card)
 	}
 	return nil, nil
 }
 
-// moved adds to a card where it came from and who moved it.
-func (c *carried) moved(ctx context.Context, card service.Card) (map[string]any, error) {
+// movedFact returns the fact of a card with the stage that it left and who moved it.
+func (c *carried) movedFact(ctx context.Context, card service.Card) (map[string]any, error) {
 	move := c.profile.EventCardMove(c.data)
 	return c.facts.MovedCard(ctx, card, move.FromStageID, move.By.ID)
 }
 
-// readCard reads the card that was moved, where the event does not show all of it. One that cannot
-// be read is left to whoever asks for it: most rules do not.
+// readCard reads the moved card if the event does not carry all of it. If it cannot be read, only
+// the rules that ask for the card fail: most do not.
 func (c *carried) readCard(ctx context.Context) error {
 	if raw := c.event.Object(service.KindCard); raw != nil && c.profile.IsWhole(service.KindCard, raw) {
 		return nil
@@ -199,7 +198,7 @@ func (c *carried) readCard(ctx context.Context) error {
 	if to := c.profile.EventCardMove(c.data).ToStageID; to != "" {
 		card.StageID = to // it may have moved on meanwhile; the event is about this move
 	}
-	complete(&c.about, ofCard(card))
+	fillMissing(&c.about, ofCard(card))
 	c.card = &card
 	return nil
 }
@@ -208,8 +207,8 @@ func (c *carried) failed(err error) error {
 	return failedTo(fmt.Sprintf("read the event %s", c.id), err)
 }
 
-// bounded refuses an event with an id that cannot be one.
-func (c *carried) bounded() error {
+// checkIDs refuses an event with an id that is too long.
+func (c *carried) checkIDs() error {
 	a := &c.about
 	for _, id := range []string{a.Conversation, a.Contact, a.Attendance, a.Card, a.Message} {
 		if len(id) > maxID {
@@ -219,8 +218,8 @@ func (c *carried) bounded() error {
 	return nil
 }
 
-// complete adds to a subject what was learnt. What is known stays.
-func complete(about *actions.Subject, learnt actions.Subject) {
+// fillMissing copies into a subject the ids that it lacks.
+func fillMissing(about *actions.Subject, learnt actions.Subject) {
 	about.Conversation = cmp.Or(about.Conversation, learnt.Conversation)
 	about.Contact = cmp.Or(about.Contact, learnt.Contact)
 	about.Attendance = cmp.Or(about.Attendance, learnt.Attendance)
@@ -228,7 +227,7 @@ func complete(about *actions.Subject, learnt actions.Subject) {
 	about.Message = cmp.Or(about.Message, learnt.Message)
 }
 
-// What an object says it belongs to.
+// Links between objects.
 
 func ofMessage(m service.Message) actions.Subject {
 	return actions.Subject{Message: m.ID, Conversation: m.ConversationID}

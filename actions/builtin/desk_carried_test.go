@@ -29,10 +29,10 @@ var factTypes = map[string]*rules.Type{
 	"message": rules.MessageType, "conversation": rules.ConversationType, "contact": rules.ContactType, "attendance": rules.AttendanceType, "card": rules.CardType,
 }
 
-// everyday lets everything happen that raises events, and returns them as they were delivered.
-func (d *desk) everyday() []rules.Event {
+// raiseEvents does everything that raises events, and returns them as they were delivered.
+func (d *desk) raiseEvents() []rules.Event {
 	d.t.Helper()
-	heard := d.heard()
+	heard := d.newEvents()
 	var events []rules.Event
 	for _, happen := range []func() error{
 		func() error {
@@ -69,13 +69,13 @@ func (d *desk) everyday() []rules.Event {
 		if err := happen(); err != nil {
 			d.t.Fatal(err)
 		}
-		events = append(events, d.agree(heard())...)
+		events = append(events, d.checkCarried(heard())...)
 	}
 	return events
 }
 
-// agree checks that what events carry is what the service tells when it is asked.
-func (d *desk) agree(events []rules.Event) []rules.Event {
+// checkCarried checks that events carry what the service returns when it is asked.
+func (d *desk) checkCarried(events []rules.Event) []rules.Event {
 	d.t.Helper()
 	for _, e := range events {
 		facts, about, err := d.tells.Carried(d.t.Context(), e)
@@ -92,7 +92,7 @@ func (d *desk) agree(events []rules.Event) []rules.Event {
 			if asked != about {
 				d.t.Errorf("%s is about %+v, and the %s tells %+v", e.Type, about, name, asked)
 			}
-			if diff := cmp.Diff(fetched, carried, ignoring(passing(e.Type, name)...)); diff != "" {
+			if diff := cmp.Diff(fetched, carried, ignoring(changedSince(e.Type, name)...)); diff != "" {
 				d.t.Errorf("%s carries another %s than is fetched (-fetched +carried):\n%s", e.Type, name, diff)
 			}
 		}
@@ -100,8 +100,8 @@ func (d *desk) agree(events []rules.Event) []rules.Event {
 	return events
 }
 
-// passing lists what only the event tells, or what has changed since it was raised.
-func passing(event, fact string) []string {
+// changedSince lists the fields that only the event has, or that have changed since it was raised.
+func changedSince(event, fact string) []string {
 	switch {
 	case fact == "card":
 		return []string{"from_stage_id", "from_stage_name", "moved_by"}
@@ -118,15 +118,14 @@ func ignoring(fields ...string) cmp.Option {
 	}, cmp.Ignore())
 }
 
-// TestEventsCarryWhatTheServiceTells lets a desk have its everyday, and compares what each event
-// carries with what is fetched.
+// TestEventsCarryWhatTheServiceTells compares what each event carries with what the desk fetches.
 func TestEventsCarryWhatTheServiceTells(t *testing.T) {
 	d := newDesk(t, func(o *builtin.Options) {
 		o.Own = func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
 	})
 	carries := map[string][]string{}
 	by := map[string][]string{}
-	for _, e := range d.everyday() {
+	for _, e := range d.raiseEvents() {
 		facts, _, _ := d.tells.Carried(t.Context(), e)
 		for name := range facts {
 			if !slices.Contains(carries[e.Type], name) {
@@ -152,7 +151,7 @@ func TestEventsCarryWhatTheServiceTells(t *testing.T) {
 	}
 }
 
-// TestAbout shows what an event is about, also by what its objects point to.
+// TestAbout shows what an event is about, also by the links of its objects.
 func TestAbout(t *testing.T) {
 	d := newDesk(t)
 	card := must(json.Marshal(d.readCard().Raw))
@@ -192,8 +191,8 @@ func event(typ, data string) rules.Event {
 	return e
 }
 
-// TestPartsAreNotFacts takes fields away from what events carry: what is left tells what the event
-// is about, and is fetched when it is asked for.
+// TestPartsAreNotFacts removes fields from what events carry: the rest shows what the event is
+// about, and the fact is fetched when it is asked for.
 func TestPartsAreNotFacts(t *testing.T) {
 	d := newDesk(t)
 	data := `{"message":{"id":"m1"},"conversation":{"id":"c1","name":"Ana","kind":"direct"},"contact":{"id":"p1","name":"Ana","phone":"+55"},"attendance":{"id":"a1","status":"open"},"card":{"id":"k1","title":"x"}}`
@@ -209,7 +208,7 @@ func TestPartsAreNotFacts(t *testing.T) {
 			t.Errorf("%s: %+v", typ, about)
 		}
 	}
-	// A message that does not tell its side has one by the event that brings it, and by nothing else.
+	// A message without its side has the side of the event that carries it, and no other.
 	const message = `{"message":{"id":"m1","text":"hi","created_at":"2026-11-13T20:50:00Z"}}`
 	for typ, want := range map[string]any{"message.received": "customer", "message.sent": "team", "manual": nil} {
 		facts, _, err := d.tells.Carried(t.Context(), event(typ, message))
@@ -220,11 +219,11 @@ func TestPartsAreNotFacts(t *testing.T) {
 	}
 }
 
-// TestMovedCard shows that a rule learns where a card came from, whatever the event carries of the
-// card.
+// TestMovedCard shows that a rule sees the stage that a card left, whatever the event carries of
+// the card.
 func TestMovedCard(t *testing.T) {
 	d := newDesk(t)
-	heard := d.heard()
+	heard := d.newEvents()
 	must(d.MoveCard(sandbox.MoveCard{Card: d.card, Stage: "Follow-up", Person: "Bruno"}))
 	whole := heard()[0]
 	must(d.MoveCard(sandbox.MoveCard{Card: d.card, Stage: "Lead", Person: "Carla"}))
@@ -247,7 +246,7 @@ func TestMovedCard(t *testing.T) {
 			t.Errorf("%s: %+v", name, about)
 		}
 	}
-	// A card that cannot be read is left to rules that ask for it; a service that is down is asked
+	// A card that cannot be read fails only the rules that ask for it; a service that is down is asked
 	// again.
 	part.Data["card"] = m{"id": "00000000-0000-4000-8000-000000000000"}
 	if facts, about, err := d.tells.Carried(t.Context(), part); err != nil || facts["card"] != nil || about.Card == "" {
@@ -265,8 +264,8 @@ func TestMovedCard(t *testing.T) {
 	}
 }
 
-// TestCarriedByAnotherProfile reads events of a service that names things otherwise; what the
-// engine puts into its own events is read all the same.
+// TestCarriedByAnotherProfile reads events of a service that uses other names; the engine's own
+// events are read all the same.
 func TestCarriedByAnotherProfile(t *testing.T) {
 	profile, errs := service.ProfileFromMap(m{
 		"event": m{"conversation": "payload.talk", "conversation_id": "payload.talk.id", "contact": []any{}, "contact_id": []any{}},
@@ -298,11 +297,11 @@ func TestNamesThatCannotBeFoundNow(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyAsksFor shows that an event is read without the names that only a part of its
-// facts needs.
+// TestNamesThatNobodyAsksFor shows that an event is read without looking up the names that only
+// some of its facts need.
 func TestNamesThatNobodyAsksFor(t *testing.T) {
 	d := newDesk(t)
-	heard := d.heard()
+	heard := d.newEvents()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "good evening"}))
 	events := heard()
 	e := events[slices.IndexFunc(events, func(e rules.Event) bool { return e.Type == "message.received" })]
@@ -329,7 +328,7 @@ func TestNamesThatNobodyAsksFor(t *testing.T) {
 	}
 }
 
-// TestIDsThatCannotBe shows what becomes of an event that names something by a text of any length.
+// TestIDsThatCannotBe shows that an event with an id that is too long is refused for good.
 func TestIDsThatCannotBe(t *testing.T) {
 	d := newDesk(t)
 	long := strings.Repeat("x", 201)
@@ -342,11 +341,11 @@ func TestIDsThatCannotBe(t *testing.T) {
 	}
 }
 
-// FuzzCarried gives events whatever data: they carry facts of the right types, or none, or an error
-// that no repeat mends.
+// FuzzCarried reads events with arbitrary data: they carry facts of the right types, or none, or
+// cause a permanent error.
 func FuzzCarried(f *testing.F) {
 	d := newDesk(f)
-	for _, e := range d.everyday() {
+	for _, e := range d.raiseEvents() {
 		f.Add(e.Type, string(must(json.Marshal(e.Data))))
 	}
 	nested := strings.Repeat(`{"conversation":`, 200) + `1` + strings.Repeat(`}`, 200)

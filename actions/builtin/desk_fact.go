@@ -8,8 +8,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Fact reads a fact afresh and completes about by what was learnt on the way. It is nil where there
-// is none: a card that nobody named, the attendance of a conversation that has none now.
+// Fact reads a fact anew and completes about with the ids that it found on the way. It returns nil
+// if there is none: a card that is not named anywhere, the attendance of a conversation that has
+// none now.
 func (d *Desk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
 	l := &lookup{desk: d.desk, about: about}
 	fact, err := l.fact(ctx, name)
@@ -17,12 +18,12 @@ func (d *Desk) Fact(ctx context.Context, name string, about *actions.Subject) (a
 		return nil, classify(err)
 	}
 	if fact == nil {
-		return nil, nil // not a map that is nil
+		return nil, nil // not a typed nil
 	}
 	return fact, nil
 }
 
-// A lookup finds a fact by what is known.
+// A lookup finds a fact by the ids that are known.
 type lookup struct {
 	*desk
 	about *actions.Subject
@@ -53,7 +54,7 @@ func (l *lookup) fact(ctx context.Context, name string) (map[string]any, error) 
 			return nil, err
 		}
 		c, err := l.GetContact(ctx, l.about.Contact)
-		if err := there(service.KindContact, l.about.Contact, c.ID, err); err != nil {
+		if err := checkRead(service.KindContact, l.about.Contact, c.ID, err); err != nil {
 			return nil, err
 		}
 		return l.facts.Contact(c), nil
@@ -78,27 +79,27 @@ func (l *lookup) fact(ctx context.Context, name string) (map[string]any, error) 
 
 func (l *lookup) message(ctx context.Context) (service.Message, error) {
 	m, err := l.GetMessage(ctx, l.about.Message)
-	err = there(service.KindMessage, l.about.Message, m.ID, err)
-	complete(l.about, ofMessage(m))
+	err = checkRead(service.KindMessage, l.about.Message, m.ID, err)
+	fillMissing(l.about, ofMessage(m))
 	return m, err
 }
 
 func (l *lookup) conversation(ctx context.Context) (service.Conversation, error) {
 	c, err := l.GetConversation(ctx, l.about.Conversation)
-	err = there(service.KindConversation, l.about.Conversation, c.ID, err)
-	complete(l.about, ofConversation(c))
+	err = checkRead(service.KindConversation, l.about.Conversation, c.ID, err)
+	fillMissing(l.about, ofConversation(c))
 	return c, err
 }
 
 func (l *lookup) card(ctx context.Context) (service.Card, error) {
 	c, err := l.GetCard(ctx, l.about.Card)
-	err = there(service.KindCard, l.about.Card, c.ID, err)
-	complete(l.about, ofCard(c))
+	err = checkRead(service.KindCard, l.about.Card, c.ID, err)
+	fillMissing(l.about, ofCard(c))
 	return c, err
 }
 
-// attendance is the one that is named, else the conversation's present one, which is named from
-// then on: after a wait the run is still about that one.
+// attendance returns the named one, or else the conversation's present one, whose id it keeps:
+// after a wait the run is still about that one.
 func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 	if l.about.Attendance == "" {
 		if err := l.findConversation(ctx); err != nil {
@@ -106,12 +107,12 @@ func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 		}
 	}
 	switch {
-	case l.about.Attendance != "": // perhaps a card has named it
+	case l.about.Attendance != "": // a card may have named it
 		a, err := l.GetAttendance(ctx, l.about.Attendance)
-		if err := there(service.KindAttendance, l.about.Attendance, a.ID, err); err != nil {
+		if err := checkRead(service.KindAttendance, l.about.Attendance, a.ID, err); err != nil {
 			return nil, err
 		}
-		complete(l.about, ofAttendance(a))
+		fillMissing(l.about, ofAttendance(a))
 		return &a, nil
 	case l.about.Conversation == "":
 		return nil, nil
@@ -121,12 +122,12 @@ func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 		return nil, failedToRead(service.KindConversation, l.about.Conversation, err)
 	}
 	if current != nil {
-		complete(l.about, ofAttendance(*current))
+		fillMissing(l.about, ofAttendance(*current))
 	}
 	return current, nil
 }
 
-// findConversation finds out which conversation it is, from what belongs to it.
+// findConversation finds the conversation's id by what belongs to it.
 func (l *lookup) findConversation(ctx context.Context) error {
 	if l.about.Conversation == "" && l.about.Message != "" {
 		if _, err := l.message(ctx); err != nil {
@@ -146,8 +147,7 @@ func (l *lookup) findConversation(ctx context.Context) error {
 	return nil
 }
 
-// findContact finds out which contact it is. A card and an attendance name theirs, as a
-// conversation does.
+// findContact finds the contact's id. Cards and attendances name their contact, like conversations.
 func (l *lookup) findContact(ctx context.Context) error {
 	if l.about.Contact == "" {
 		if err := l.findConversation(ctx); err != nil {
@@ -162,9 +162,9 @@ func (l *lookup) findContact(ctx context.Context) error {
 	return nil
 }
 
-// there reports an object that could not be read. An answer without the object, which a profile may
-// be to blame for, is no object either.
-func there(kind service.Kind, id, got string, err error) error {
+// checkRead returns an error if an object could not be read. An answer without the object, perhaps
+// because of a wrong profile, is an error, too.
+func checkRead(kind service.Kind, id, got string, err error) error {
 	switch {
 	case err != nil:
 		return failedToRead(kind, id, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestFactsAreFound begins with the least that an event may tell, and asks for everything that it
-// leads to.
+// TestFactsAreFound begins with the least that an event may carry, and asks for everything that can
+// be found from there.
 func TestFactsAreFound(t *testing.T) {
 	d := newDesk(t)
 	written := must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "one more"}))
@@ -25,7 +25,7 @@ func TestFactsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		about actions.Subject
-		want  map[string]string // facts by their ids; empty is none
+		want  map[string]string // the ids of facts; empty means none
 		end   actions.Subject
 	}{
 		{"a conversation", actions.Subject{Conversation: d.conversation},
@@ -65,8 +65,8 @@ func TestFactsAreFound(t *testing.T) {
 	}
 }
 
-// TestAttendanceOfARun shows that a run stays with its attendance, also when the customer's next
-// one has begun.
+// TestAttendanceOfARun shows that a run keeps its attendance, even if the customer's next one has
+// begun.
 func TestAttendanceOfARun(t *testing.T) {
 	d := newDesk(t)
 	about := actions.Subject{Conversation: d.conversation}
@@ -81,7 +81,7 @@ func TestAttendanceOfARun(t *testing.T) {
 	if fact, err := d.tells.Fact(t.Context(), "attendance", &about); err != nil || fact.(m)["status"] != "closed" {
 		t.Errorf("%v, %v", fact, err)
 	}
-	// A card without a conversation has none of it.
+	// A card without a conversation has none of these facts.
 	card := must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Nobody's order"}))
 	about = actions.Subject{Card: card.ID.String()}
 	for _, name := range []string{"attendance", "conversation", "contact"} {
@@ -116,7 +116,7 @@ func TestFactsThatAreGone(t *testing.T) {
 	}
 }
 
-// TestMarksOfADesk shows that every question answers trouble as the verbs do.
+// TestMarksOfADesk shows that every question marks errors as the verbs do.
 func TestMarksOfADesk(t *testing.T) {
 	for status, marked := range map[int]func(error) bool{
 		http.StatusUnauthorized:       actions.IsHeld,
@@ -141,7 +141,7 @@ func TestMarksOfADesk(t *testing.T) {
 				return nil
 			},
 		} {
-			d.clock.Advance(time.Minute) // of the last pause
+			d.clock.Advance(time.Minute) // past the last pause
 			d.faults.fail(1, "status_before", status)
 			if err := ask(); err == nil || !marked(err) {
 				t.Errorf("%s, %d: %v", name, status, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Items goes through what a schedule's each names, each thing once. The filters are those of the
-// rule language, with their rendered values; names are looked up. An item's data holds the object
-// as the list shows it, for Carried to read.
+// Items yields what a schedule's each names, each item once. The filters are those of the rule
+// language, with rendered values; it looks up names. An item's data holds the object as in the
+// list, for Carried to read.
 func (d *Desk) Items(ctx context.Context, each string, where map[string]any) iter.Seq2[actions.Item, error] {
 	return func(yield func(actions.Item, error) bool) {
 		f, err := newFilters(d.desk, each, where)
@@ -31,7 +31,7 @@ func (d *Desk) Items(ctx context.Context, each string, where map[string]any) ite
 				yield(actions.Item{}, actions.Permanent(fmt.Errorf("list the %s: one has no id; does the profile name it?", each)))
 				return
 			case seen[item.ID]:
-				continue // the list has moved while it was read
+				continue // the list shifted while it was read
 			}
 			seen[item.ID] = true
 			if !yield(item, nil) {
@@ -41,15 +41,15 @@ func (d *Desk) Items(ctx context.Context, each string, where map[string]any) ite
 	}
 }
 
-// filters are the filters of an each. The first that cannot be used is kept as the error.
+// filters are the filters of an each. The first error is kept.
 type filters struct {
 	*desk
 	args
 	err error
 }
 
-// newFilters refuses filters that are empty or unknown: with one less the schedule would go through
-// other things than were meant.
+// newFilters refuses filters that are empty or unknown: with a filter less, the schedule would go
+// through other items than intended.
 func newFilters(d *desk, each string, where map[string]any) (*filters, error) {
 	list := rules.EachItems()
 	i := slices.IndexFunc(list, func(e rules.Each) bool { return e.Name == each })
@@ -61,7 +61,7 @@ func newFilters(d *desk, each string, where map[string]any) (*filters, error) {
 		if !slices.ContainsFunc(list[i].Filters, func(a rules.Arg) bool { return a.Name == name }) {
 			return nil, actions.Permanent(fmt.Errorf("the %s have no filter %q", each, name))
 		}
-		if _, err := f.need(name); err != nil {
+		if _, err := f.requiredText(name); err != nil {
 			return nil, fmt.Errorf("list the %s: %w", each, err)
 		}
 	}
@@ -94,7 +94,7 @@ func (f *filters) items(ctx context.Context, each string) iter.Seq2[actions.Item
 	return list
 }
 
-// itemsOf makes items of what a list shows.
+// itemsOf makes items of the objects of a list.
 func itemsOf[T any](list iter.Seq2[T, error], name string, of func(T) (id string, about actions.Subject, raw map[string]any)) iter.Seq2[actions.Item, error] {
 	return func(yield func(actions.Item, error) bool) {
 		for v, err := range list {
@@ -108,14 +108,14 @@ func itemsOf[T any](list iter.Seq2[T, error], name string, of func(T) (id string
 
 func (f *filters) attendances(ctx context.Context) service.AttendanceQuery {
 	q := service.AttendanceQuery{
-		Status: f.text("status"), Assignee: f.person(ctx, "none"), Sector: f.name(ctx, "sector", service.KindSector),
+		Status: f.text("status"), Assignee: f.assignee(ctx, "none"), Sector: f.idOf(ctx, "sector", service.KindSector),
 		Conversation: f.text("conversation"), Protocol: f.text("protocol"),
 	}
 	var err error
-	if q.From, err = f.when("from", f.location); f.err == nil {
+	if q.From, err = f.dayOrTime("from", f.location); f.err == nil {
 		f.err = err
 	}
-	if q.To, err = f.when("to", f.location); f.err == nil {
+	if q.To, err = f.dayOrTime("to", f.location); f.err == nil {
 		f.err = err
 	}
 	return q
@@ -123,24 +123,24 @@ func (f *filters) attendances(ctx context.Context) service.AttendanceQuery {
 
 func (f *filters) conversations(ctx context.Context) service.ConversationQuery {
 	q := service.ConversationQuery{
-		Q: f.text("q"), Kind: f.text("kind"), Channel: f.name(ctx, "channel", service.KindChannel), Assignee: f.person(ctx, "none", "me"),
-		Sector: f.name(ctx, "sector", service.KindSector), Label: f.name(ctx, "label", service.KindLabel),
+		Q: f.text("q"), Kind: f.text("kind"), Channel: f.idOf(ctx, "channel", service.KindChannel), Assignee: f.assignee(ctx, "none", "me"),
+		Sector: f.idOf(ctx, "sector", service.KindSector), Label: f.idOf(ctx, "label", service.KindLabel),
 	}
 	if f.has("archived") {
-		archived := f.yes("archived")
+		archived := f.boolean("archived")
 		q.Archived = &archived
 	}
-	q.Unread = f.yes("unread")
+	q.Unread = f.boolean("unread")
 	return q
 }
 
 func (f *filters) contacts(ctx context.Context) service.ContactQuery {
-	return service.ContactQuery{Q: f.text("q"), Label: f.name(ctx, "label", service.KindLabel), Channel: f.name(ctx, "channel", service.KindChannel)}
+	return service.ContactQuery{Q: f.text("q"), Label: f.idOf(ctx, "label", service.KindLabel), Channel: f.idOf(ctx, "channel", service.KindChannel)}
 }
 
 func (f *filters) cards(ctx context.Context) service.CardQuery {
 	q := service.CardQuery{
-		Board: f.name(ctx, "board", service.KindBoard), Q: f.text("q"), Priority: f.text("priority"), Label: f.name(ctx, "label", service.KindLabel),
+		Board: f.idOf(ctx, "board", service.KindBoard), Q: f.text("q"), Priority: f.text("priority"), Label: f.idOf(ctx, "label", service.KindLabel),
 		Due: f.text("due"), TZ: f.text("tz"), Status: f.text("status"),
 	}
 	if q.TZ == "" {
@@ -149,8 +149,8 @@ func (f *filters) cards(ctx context.Context) service.CardQuery {
 	return q
 }
 
-// name looks up the id of what a filter names.
-func (f *filters) name(ctx context.Context, filter string, kind service.Kind) string {
+// idOf returns the id of the object that a filter names.
+func (f *filters) idOf(ctx context.Context, filter string, kind service.Kind) string {
 	id, err := f.id(ctx, f.args, filter, kind)
 	if f.err == nil {
 		f.err = err
@@ -158,8 +158,8 @@ func (f *filters) name(ctx context.Context, filter string, kind service.Kind) st
 	return id
 }
 
-// yes reads a filter that is true or false.
-func (f *filters) yes(filter string) bool {
+// boolean returns a boolean filter.
+func (f *filters) boolean(filter string) bool {
 	value, given := f.flag(filter)
 	if f.has(filter) && !given && f.err == nil {
 		f.err = actions.Permanent(fmt.Errorf("%s must be true or false, not %v", filter, f.args[filter]))
@@ -167,10 +167,10 @@ func (f *filters) yes(filter string) bool {
 	return value
 }
 
-// person is name for the assignee, who may also be one of a few words.
-func (f *filters) person(ctx context.Context, words ...string) string {
+// assignee is idOf for the assignee, who may also be one of a few words.
+func (f *filters) assignee(ctx context.Context, words ...string) string {
 	if word := f.text("assignee"); slices.Contains(words, word) {
 		return word
 	}
-	return f.name(ctx, "assignee", service.KindPerson)
+	return f.idOf(ctx, "assignee", service.KindPerson)
 }

@@ -30,7 +30,7 @@ func (d *desk) items(each string, where map[string]any) []actions.Item {
 	return out
 }
 
-// TestItems finds what a schedule goes through by every filter of the language.
+// TestItems finds the items of a schedule by every filter of the language.
 func TestItems(t *testing.T) {
 	d := newDesk(t)
 	d.do("add_labels", m{"labels": []any{"vip"}})
@@ -95,8 +95,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsComeBackAsFacts records items as a journal does: the events that come of them carry what
-// is fetched for the same thing.
+// TestItemsComeBackAsFacts records items like a journal: their events carry what the desk fetches
+// for the same object.
 func TestItemsComeBackAsFacts(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: d.conversation, Person: "Bruno", Text: "hi"}))
@@ -127,8 +127,8 @@ func TestItemsComeBackAsFacts(t *testing.T) {
 	}
 }
 
-// TestItemsOfManyPages goes through lists that move while they are read: nothing comes twice,
-// nothing that was there is left out.
+// TestItemsOfManyPages reads lists that shift meanwhile: no item comes twice, and none that was
+// there all the time is missing.
 func TestItemsOfManyPages(t *testing.T) {
 	d := newDesk(t)
 	for i := range 230 {
@@ -164,10 +164,10 @@ func TestItemsOfManyPages(t *testing.T) {
 	}
 }
 
-// TestItemsOfAnotherService reads lists that repeat themselves, or do not tell what is in them.
+// TestItemsOfAnotherService reads lists with repeated items, and with items that have no object.
 func TestItemsOfAnotherService(t *testing.T) {
 	page := 0
-	tells := elsewhere(t, func() any {
+	tells := deskAnswering(t, func() any {
 		page++
 		return m{"data": []m{{"id": fmt.Sprint("k", page)}, {"id": fmt.Sprint("k", page+1)}}, "next_cursor": []any{"a", "b", nil}[page-1]}
 	})
@@ -181,7 +181,7 @@ func TestItemsOfAnotherService(t *testing.T) {
 	if diff := cmp.Diff([]string{"k1", "k2", "k3", "k4"}, ids); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	nameless := elsewhere(t, func() any { return []m{{"title": "x"}} })
+	nameless := deskAnswering(t, func() any { return []m{{"title": "x"}} })
 	for item, err := range nameless.Items(t.Context(), "cards", nil) {
 		if !actions.IsPermanent(err) {
 			t.Errorf("a card without an id: %v, %v", item, err)
@@ -190,13 +190,13 @@ func TestItemsOfAnotherService(t *testing.T) {
 	// What is no object is no fact either.
 	for _, name := range []string{"message", "conversation", "contact", "attendance", "card"} {
 		about := actions.Subject{Message: "x", Conversation: "x", Contact: "x", Attendance: "x", Card: "x"}
-		if fact, err := elsewhere(t, func() any { return m{} }).Fact(t.Context(), name, &about); !actions.IsPermanent(err) {
+		if fact, err := deskAnswering(t, func() any { return m{} }).Fact(t.Context(), name, &about); !actions.IsPermanent(err) {
 			t.Errorf("%s: %v, %v", name, fact, err)
 		}
 	}
 }
 
-// TestDaysOfDueDates shows whose days today and overdue mean.
+// TestDaysOfDueDates shows in which zone today and overdue are computed.
 func TestDaysOfDueDates(t *testing.T) {
 	lisbon := must(time.LoadLocation("Europe/Lisbon"))
 	d := newDesk(t, func(o *builtin.Options) { o.Location = lisbon })
@@ -234,8 +234,7 @@ func TestItemsThatCannotBeFound(t *testing.T) {
 			t.Errorf("%s %v: %d answers", c.each, c.where, n)
 		}
 	}
-	// A service that fails on the way ends the list with the reason, and an end that was asked for is
-	// one.
+	// If the service fails on the way, the list ends with the error; a caller may also stop early.
 	for i := range 120 {
 		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", i), Name: fmt.Sprint("Customer ", i), Text: "hello"}))
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// maxLookBack is how many messages of a conversation are looked at, from the newest on: ten pages.
+// maxLookBack is how many messages of a conversation are read, from the newest on: ten pages.
 const maxLookBack = 1000
 
-// HumanActive reports whether somebody of the team has written in a conversation since a time. The
-// engine's own messages do not count. To write over a person is worse than to stay silent, so in
-// doubt somebody has: a message of which the service does not tell who wrote it, or when, counts,
-// and so does what lies behind the newest thousand messages.
+// HumanActive reports whether a member of the team has written in a conversation since a time. The
+// engine's own messages do not count. Interrupting a person is worse than staying silent, so in
+// doubt the answer is yes: a message without a sender or a time counts, and so does everything
+// beyond the newest thousand messages.
 func (d *Desk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
 	n := 0
 	for m, err := range d.desk.Messages(ctx, conversation, "") {
@@ -34,10 +34,10 @@ func (d *Desk) HumanActive(ctx context.Context, conversation string, since time.
 	return false, nil
 }
 
-// WaitingSince returns when the customer wrote the oldest message that nobody of the team has
-// answered; the zero time when there is none. An automatic message is no answer. One of which the
-// service does not tell who wrote it is taken for an answer, and of more than a thousand messages
-// without one the oldest of the newest thousand counts.
+// WaitingSince returns when the customer wrote the oldest message that the team has not answered;
+// the zero time if there is none. An automatic message is no answer. A message without a sender
+// counts as an answer. If there is no answer among the newest thousand messages, the oldest of
+// these counts.
 func (d *Desk) WaitingSince(ctx context.Context, conversation string) (time.Time, error) {
 	var since time.Time
 	n := 0
@@ -64,7 +64,7 @@ const (
 	byTeam     = "team"
 )
 
-// writer tells who wrote a message; in doubt the team.
+// writer returns who wrote a message; in doubt the team.
 func (d *Desk) writer(ctx context.Context, m service.Message) (any, error) {
 	fact, err := d.desk.facts.Message(ctx, m)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A talk is a conversation written line by line, a minute apart: "customer", "team" or "engine".
+// talk writes a conversation line by line, a minute apart: "customer", "team" or "engine".
 func (d *desk) talk(lines ...string) {
 	d.t.Helper()
 	for i, by := range lines {
@@ -35,20 +35,20 @@ func (d *desk) talk(lines ...string) {
 	}
 }
 
-// ownMessages knows the engine's messages by their client_id.
+// ownMessages recognises the engine's messages by their client_id.
 func ownMessages(o *builtin.Options) {
 	o.Own = func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
 }
 
-// TestTalk tells of conversations whether a person is active, and since when the customer waits.
+// TestTalk shows for conversations whether a person is active, and since when the customer waits.
 // Ana has said hello before the first line, at minute 0.
 func TestTalk(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		lines   []string
-		within  int // minutes before the last line, that one included
+		within  int // minutes before the last line, inclusive
 		active  bool
-		waiting int // the minute; -1 is not at all
+		waiting int // the minute; -1 means not at all
 	}{
 		{"only hello", nil, 10, false, 0},
 		{"answered", []string{"team"}, 0, true, -1},
@@ -77,7 +77,7 @@ func TestTalk(t *testing.T) {
 }
 
 // TestLongTalk shows that a conversation of several pages is read page by page, and no further than
-// it must be.
+// necessary.
 func TestLongTalk(t *testing.T) {
 	d := newDesk(t, ownMessages)
 	d.talk("team", "customer")
@@ -97,8 +97,8 @@ func TestLongTalk(t *testing.T) {
 	}
 }
 
-// elsewhere is a desk at a service that the sandbox is not like: it has one answer to everything.
-func elsewhere(t *testing.T, answer func() any) *builtin.Desk {
+// deskAnswering returns a desk at a service that, unlike the sandbox, has one answer to everything.
+func deskAnswering(t *testing.T, answer func() any) *builtin.Desk {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(answer()) }))
 	t.Cleanup(server.Close)
@@ -109,7 +109,7 @@ func elsewhere(t *testing.T, answer func() any) *builtin.Desk {
 
 // TestWaitingWithoutAClock shows that a message without a time does not hide the others.
 func TestWaitingWithoutAClock(t *testing.T) {
-	tells := elsewhere(t, func() any {
+	tells := deskAnswering(t, func() any {
 		return m{"next_cursor": nil, "data": []m{{"id": "2", "direction": "inbound", "created_at": "2026-11-13T20:50:00Z"}, {"id": "1", "direction": "inbound"}}}
 	})
 	if got, err := tells.WaitingSince(t.Context(), "c1"); !got.Equal(friday) || err != nil {
@@ -117,11 +117,11 @@ func TestWaitingWithoutAClock(t *testing.T) {
 	}
 }
 
-// TestDoubt shows what is made of messages that do not tell who wrote them, or when, and of
-// conversations without an end: nobody is written over.
+// TestDoubt shows how messages without a sender or a time count, and endless conversations: in
+// doubt no person is interrupted.
 func TestDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		message string // of which the conversation has endlessly many
+		message string // the conversation repeats it endlessly
 		active  bool
 		waiting bool
 		read    [2]int // how many are read to find out
@@ -137,7 +137,7 @@ func TestDoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := 0
-			tells := elsewhere(t, func() any {
+			tells := deskAnswering(t, func() any {
 				page := make([]json.RawMessage, 100)
 				for i := range page {
 					n++

@@ -12,8 +12,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestOfflineReadsTheSame lets a desk have its everyday, and reads its events with and without the
-// service.
+// TestOfflineReadsTheSame reads a desk's events with and without the service.
 func TestOfflineReadsTheSame(t *testing.T) {
 	own := func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
 	d := newDesk(t, func(o *builtin.Options) { o.Own = own })
@@ -22,7 +21,7 @@ func TestOfflineReadsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	offline := builtin.NewOffline(builtin.OfflineOptions{Snapshot: directory.Snapshot(), Own: own})
-	for _, e := range d.everyday() {
+	for _, e := range d.raiseEvents() {
 		want, wantAbout, err := d.tells.Carried(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
@@ -43,10 +42,10 @@ func TestOfflineReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestOfflineMovedCard shows that a card that would have to be fetched is not there.
+// TestOfflineMovedCard shows that a card that would have to be fetched is missing.
 func TestOfflineMovedCard(t *testing.T) {
 	d := newDesk(t)
-	heard := d.heard()
+	heard := d.newEvents()
 	must(d.MoveCard(sandbox.MoveCard{Card: d.card, Stage: "Follow-up", Person: "Bruno"}))
 	e := heard()[0]
 	e.Data = maps.Clone(e.Data)

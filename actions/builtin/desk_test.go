@@ -16,7 +16,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// friday is where the sandbox's clock stands.
+// friday is the time of the sandbox's clock.
 var friday = time.Date(2026, 11, 13, 17, 50, 0, 0, time.FixedZone("-03", -3*3600))
 
 const ana, nobody = "+5511988887777", "+5511977776666"
@@ -52,7 +52,7 @@ func newDesk(t testing.TB, change ...func(*builtin.Options)) *desk {
 	c := desktest.NewClock(friday)
 	client, err := service.New(service.Options{
 		BaseURL: server.URL + "/v1", APIKey: service.Secret(s.APIKey()), Now: c.Now, MaxWait: -1, Timeout: 5 * time.Second,
-		// Without kept connections, or the transport would repeat dropped reads of its own accord.
+		// With kept connections, the transport would repeat dropped reads of its own accord.
 		Transport: &http.Transport{DisableKeepAlives: true},
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *desk) open() {
 	d.contact = card.ContactID.String()
 }
 
-// step is a step of a run that Ana's message has started.
+// step returns a step of a run that Ana's message has started.
 func (d *desk) step(args map[string]any) actions.Step {
 	return actions.Step{
 		Workspace: "acme", Key: "acme/rule/event/1", Args: args,
@@ -122,7 +122,7 @@ func (d *desk) readCard() service.Card {
 	return c
 }
 
-// id finds an id by name.
+// id returns an id by name.
 func (d *desk) id(kind service.Kind, name string) string {
 	d.t.Helper()
 	id, err := service.NewDirectory(d.client).ID(context.Background(), kind, name)
@@ -143,13 +143,13 @@ func (d *desk) fault(f sandbox.Fault) {
 	}
 }
 
-// A wire makes requests fail on their way, whatever they ask for: what the sandbox's own faults
-// cannot do is to let the first ones through.
+// A wire makes requests fail on their way, whatever they ask for. Unlike the sandbox's own faults,
+// it can let the first ones through.
 type wire struct {
 	http.Handler
 	mu    sync.Mutex
 	seen  int
-	at    int    // the request to fail, from 1; 0 is none
+	at    int    // the request to fail, from 1; 0 means none
 	kind  string // status_before, status_after, drop_before, drop_after
 	code  int
 	watch func(*http.Request)
@@ -164,7 +164,7 @@ func (w *wire) fail(at int, kind string, code int) {
 	w.seen, w.at, w.kind, w.code = 0, at, kind, code
 }
 
-// see sets what sees each request before it is served; nil is nobody.
+// see sets a function that gets each request before it is served; nil means none.
 func (w *wire) see(watch func(*http.Request)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,7 +205,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	out.WriteHeader(code)
 }
 
-// answer serves a request; a terse service tells only the id of what is new.
+// answer serves a request; a terse service returns only the id of a new object.
 func (w *wire) answer(out http.ResponseWriter, r *http.Request) {
 	if !w.terse || r.Method == http.MethodGet {
 		w.Handler.ServeHTTP(out, r)

@@ -10,8 +10,8 @@ import (
 )
 
 // A driver carries a step out as the engine does: it records each intent before and each receipt
-// after a call, and after whatever goes wrong it settles before it repeats. Everything recorded
-// goes through JSON, as through a journal.
+// after a call, and after any failure it settles before it repeats. Everything recorded goes
+// through JSON, as through a journal.
 type driver struct {
 	*desk
 	action actions.Action
@@ -43,12 +43,12 @@ func (d *desk) do(verb string, args map[string]any) actions.Result {
 	return result
 }
 
-// unknown is the outcome of a step that a person must look at.
+// unknown is the outcome of a step that a person must decide.
 const unknown actions.Outcome = "uncertain"
 
 func (d *driver) run() (actions.Result, error) {
 	var open *actions.Intent
-	made := false // whether the intent's first try may have been made
+	made := false // whether the intent's first attempt may have been made
 	for range 100 {
 		if open == nil {
 			next, err := d.action.Plan(context.Background(), d.now())
@@ -61,7 +61,7 @@ func (d *driver) run() (actions.Result, error) {
 			if next.Result != nil {
 				return *next.Result, nil
 			}
-			open, made = through(next.Intent), false
+			open, made = throughJSON(next.Intent), false
 			d.intents = append(d.intents, *open)
 			if d.crash("intent", len(d.intents)) {
 				made = true
@@ -131,30 +131,30 @@ func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool,
 	return nil, false, nil
 }
 
-// receive records a receipt as JSON, and beside it what the call caused, as a journal does.
+// receive records a receipt as JSON and, like a journal, beside it the events that the call caused.
 func (d *driver) receive(r actions.Receipt) {
-	recorded := *through(&r)
+	recorded := *throughJSON(&r)
 	recorded.Caused = r.Caused
 	d.step.Receipts = append(d.step.Receipts, recorded)
 }
 
-// wait notes an error and lets the time pass that it asks for; it reports whether the step has
-// failed for good.
+// wait keeps an error and advances the clock by the delay that it asks for; it reports whether the
+// step has failed for good.
 func (d *driver) wait(err error) (stop bool) {
 	d.errs = append(d.errs, err)
 	d.clock.Advance(max(11*time.Second, actions.Wait(err), actions.StepWait(err)))
 	return actions.IsPermanent(err)
 }
 
-// now is the step as it stands, at this time.
+// now returns the present state of the step, at this time.
 func (d *driver) now() *actions.Step {
 	s := d.step
 	s.Now = d.clock.Now()
 	return &s
 }
 
-// through records a value and reads it back.
-func through[T any](v *T) *T {
+// throughJSON encodes and decodes a value.
+func throughJSON[T any](v *T) *T {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err)

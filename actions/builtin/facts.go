@@ -17,8 +17,8 @@ type Facts struct {
 	own       func(context.Context, service.Message) (bool, error)
 }
 
-// NewFacts returns Facts that find names in a directory. own reports whether the engine itself sent
-// a message; nil is never.
+// NewFacts returns Facts that look up names in a directory. own reports whether the engine itself
+// sent a message; nil means never.
 func NewFacts(d *service.Directory, own func(context.Context, service.Message) (bool, error)) *Facts {
 	if own == nil {
 		own = func(context.Context, service.Message) (bool, error) { return false, nil }
@@ -29,13 +29,13 @@ func NewFacts(d *service.Directory, own func(context.Context, service.Message) (
 // Message returns the facts of a message.
 func (f *Facts) Message(ctx context.Context, m service.Message) (map[string]any, error) {
 	fact := messageFact(m)
-	return fact, f.tellOwn(ctx, fact, m)
+	return fact, f.markOwn(ctx, fact, m)
 }
 
-// tellOwn says of a message that the engine itself sent that it did.
-func (f *Facts) tellOwn(ctx context.Context, fact map[string]any, m service.Message) error {
+// markOwn marks the fact of a message that the engine itself sent.
+func (f *Facts) markOwn(ctx context.Context, fact map[string]any, m service.Message) error {
 	if m.Direction == service.Inbound {
-		return nil // nobody of ours sent it
+		return nil // it is the customer's
 	}
 	own, err := f.own(ctx, m)
 	if own {
@@ -62,7 +62,7 @@ func (f *Facts) Conversation(ctx context.Context, c service.Conversation) (map[s
 	fact := conversationFact(c)
 	if c.LastMessage != nil {
 		last := fact["last_message"].(map[string]any)
-		if err := f.tellOwn(ctx, last, *c.LastMessage); err != nil {
+		if err := f.markOwn(ctx, last, *c.LastMessage); err != nil {
 			return nil, err
 		}
 		last["conversation_id"] = fact["id"]
@@ -85,8 +85,8 @@ func (f *Facts) Card(ctx context.Context, c service.Card) (map[string]any, error
 	return fact, f.nameCard(ctx, fact)
 }
 
-// MovedCard returns the facts of a card as kanban.card.moved tells them: with the stage it left,
-// and who moved it.
+// MovedCard returns the facts of a card as in kanban.card.moved: with the stage it left, and who
+// moved it.
 func (f *Facts) MovedCard(ctx context.Context, c service.Card, fromStage, by string) (map[string]any, error) {
 	fact := cardFact(c)
 	fact["from_stage_id"], fact["moved_by"] = orNil(fromStage), orNil(by)
@@ -155,22 +155,22 @@ func listOf(ids []string) []any {
 }
 
 func (f *Facts) nameConversation(ctx context.Context, fact map[string]any) error {
-	if err := f.name(ctx, fact, "channel", "channel_name", service.KindChannel); err != nil {
+	if err := f.addName(ctx, fact, "channel", "channel_name", service.KindChannel); err != nil {
 		return err
 	}
 	return f.nameResponsible(ctx, fact)
 }
 
-// nameResponsible names the person and the sector of a conversation or an attendance.
+// nameResponsible adds the names of the assignee and the sector of a conversation or an attendance.
 func (f *Facts) nameResponsible(ctx context.Context, fact map[string]any) error {
-	if err := f.name(ctx, fact, "assignee", "assignee_name", service.KindPerson); err != nil {
+	if err := f.addName(ctx, fact, "assignee", "assignee_name", service.KindPerson); err != nil {
 		return err
 	}
-	return f.name(ctx, fact, "sector", "sector_name", service.KindSector)
+	return f.addName(ctx, fact, "sector", "sector_name", service.KindSector)
 }
 
 func (f *Facts) nameCard(ctx context.Context, fact map[string]any) error {
-	if err := f.name(ctx, fact, "board_id", "board_name", service.KindBoard); err != nil {
+	if err := f.addName(ctx, fact, "board_id", "board_name", service.KindBoard); err != nil {
 		return err
 	}
 	if err := f.nameStage(ctx, fact, "stage_id", "stage_name"); err != nil {
@@ -179,14 +179,14 @@ func (f *Facts) nameCard(ctx context.Context, fact map[string]any) error {
 	return f.nameStage(ctx, fact, "from_stage_id", "from_stage_name")
 }
 
-// name puts the name of what a field refers to into another field, unless it is there.
-func (f *Facts) name(ctx context.Context, fact map[string]any, id, name string, kind service.Kind) error {
+// addName sets a field to the name of the object that another field refers to, unless it is set.
+func (f *Facts) addName(ctx context.Context, fact map[string]any, id, name string, kind service.Kind) error {
 	text, ok := fact[id].(string)
 	if !ok || fact[name] != nil {
 		return nil
 	}
 	found, err := f.directory.Name(ctx, kind, text)
-	return put(fact, name, found, err)
+	return setName(fact, name, found, err)
 }
 
 func (f *Facts) nameStage(ctx context.Context, fact map[string]any, id, name string) error {
@@ -196,13 +196,13 @@ func (f *Facts) nameStage(ctx context.Context, fact map[string]any, id, name str
 		return nil
 	}
 	found, err := f.directory.StageName(ctx, board, stage)
-	return put(fact, name, found, err)
+	return setName(fact, name, found, err)
 }
 
-// put takes a name that was found. A key that may not read the list of names, or a list that is not
-// there, leaves it nil: a step must not fail, nor a workspace stop, for a name that the rule may
-// never look at.
-func put(fact map[string]any, name, found string, err error) error {
+// setName sets a name that was looked up. It leaves the name nil if the key may not read the list
+// of names, or the list does not exist: a step must not fail, nor a workspace stop, for a name that
+// the rule may never use.
+func setName(fact map[string]any, name, found string, err error) error {
 	if e, ok := errors.AsType[*service.Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotFound) {
 		return nil
 	}

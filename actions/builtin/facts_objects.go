@@ -5,8 +5,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// What an object tells by itself. The names of what it refers to are found apart from this, because
-// that takes calls, and no call may come between an effect and its receipt.
+// The facts of an object without the names of what it refers to. Names are looked up separately,
+// because that takes calls, and no call may come between an effect and its receipt.
 
 func messageFact(m service.Message) map[string]any {
 	var by any
@@ -20,7 +20,7 @@ func messageFact(m service.Message) map[string]any {
 	return object(told[:])
 }
 
-// messageMembers tells the same as members, sent by whom it is said to be.
+// messageMembers returns the members of a message with the given sender.
 func messageMembers(m service.Message, by any) [9]member {
 	return [9]member{
 		{"by", by}, {"client_id", orNil(m.ClientID)}, {"conversation_id", orNil(m.ConversationID)}, {"created_at", timeOrNil(&m.CreatedAt)}, {"external_id", orNil(m.ExternalID)},
@@ -70,14 +70,14 @@ func cardFact(c service.Card) map[string]any {
 	}
 }
 
-// A member of an object. Those of one object stand in the order of their names, so that they can be
-// written as they are.
+// A member of an object. The members of one object are sorted by name, so that they can be written
+// as they are.
 type member struct {
 	name  string
 	value any
 }
 
-// object returns the object of its members.
+// object returns the object with these members.
 func object(members []member) map[string]any {
 	out := make(map[string]any, len(members))
 	for _, m := range members {
@@ -86,8 +86,7 @@ func object(members []member) map[string]any {
 	return out
 }
 
-// appendMembers writes an object as plain.Append does, without looking for the order of its
-// members.
+// appendMembers encodes an object as plain.Append does, without sorting its members.
 func appendMembers(b []byte, members []member) (_ []byte, err error) {
 	for i, m := range members {
 		if b = append(b, ','); i == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// What a message's members are written as is what its facts are written as, byte for byte.
+// TestMembersAreWrittenAsTheirObject shows that a message's members are encoded like its facts,
+// byte for byte.
 func TestMembersAreWrittenAsTheirObject(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"", "a", "olá", "\x00", "\t\r\n\b\f", `"\`, "<b>&amp;</b>", "\u2028\u2029", "\xff\xc3", "😀", "\ufffd", "\x7f", "{}", "null", "0192f3a4-0000-7000-b000-000000000001"}
@@ -36,7 +37,7 @@ func TestMembersAreWrittenAsTheirObject(t *testing.T) {
 	}
 }
 
-// What cannot be written is not written in part.
+// TestMembersThatCannotBeWritten shows that what cannot be encoded is not written in part.
 func TestMembersThatCannotBeWritten(t *testing.T) {
 	told := messageMembers(service.Message{CreatedAt: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}, nil)
 	if got, err := appendMembers(nil, told[:]); got != nil || err == nil {

@@ -70,7 +70,7 @@ func kind(v any) string {
 	return "other"
 }
 
-// TestFactsHaveTheFieldsOfTheirTypes covers empty objects; the results of verbs are full ones.
+// TestFactsHaveTheFieldsOfTheirTypes covers empty objects; the results of verbs cover full ones.
 func TestFactsHaveTheFieldsOfTheirTypes(t *testing.T) {
 	d := newDesk(t)
 	facts := builtin.NewFacts(service.NewDirectory(d.client), nil)
@@ -164,7 +164,8 @@ func TestFactsNameWhatTheyReferTo(t *testing.T) {
 	}
 }
 
-// A key that may not read the team still runs rules; only the names are missing.
+// TestNamesThatMayNotBeReadAreNil shows that a key that may not read the team still runs rules;
+// only the names are missing.
 func TestNamesThatMayNotBeReadAreNil(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: d.conversation, Person: "Bruno", To: "Bruno"}))

@@ -15,8 +15,7 @@ import (
 
 type m = map[string]any
 
-// A verbCase is a step whose effects are known, and must be the same whatever goes wrong on the
-// way.
+// A verbCase is a step with known effects, which must be the same whatever goes wrong on the way.
 type verbCase struct {
 	name    string
 	verb    string
@@ -63,7 +62,7 @@ var verbCases = []verbCase{
 	{"report", "read_report", plain(m{"from": "2026-11-13", "to": "2026-11-13"}), nil},
 }
 
-// outcome is what a run of a case leaves behind.
+// outcome is the state after a run of a case.
 type outcome struct {
 	Result  string
 	Effects []string
@@ -71,14 +70,14 @@ type outcome struct {
 
 func (c verbCase) start(t *testing.T) *driver {
 	d := newDesk(t)
-	d.do("set_labels", m{"labels": []any{"proposal-sent"}}) // so that there is something to take off and to keep
+	d.do("set_labels", m{"labels": []any{"proposal-sent"}}) // so that there is something to remove and to keep
 	driver := d.drive(c.verb, d.step(c.args(d)))
 	driver.step.Key += "/tested"
 	return driver
 }
 
-// finish runs a case to its end, which must be done. Uploads count once: a second one leaves a file
-// that nobody sends.
+// finish runs a case to its end, which must be done. Uploads count once: a second one leaves an
+// unused file.
 func (c verbCase) finish(t *testing.T, d *driver) outcome {
 	t.Helper()
 	before := len(d.Effects())
@@ -107,7 +106,7 @@ func (c verbCase) finish(t *testing.T, d *driver) outcome {
 }
 
 // A namer gives ids names in the order in which they are seen: after a repeated upload the sandbox
-// makes other ids than without.
+// generates other ids than without.
 type namer map[string]string
 
 var someID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|wamid\.[0-9A-F]{32}`)
@@ -121,9 +120,8 @@ func (n namer) in(s string) string {
 	})
 }
 
-// TestEveryFaultAtEveryCall lets every verb suffer every fault at every request that it makes,
-// reads included, and stops it at every point. Each effect must exist once, and the result must be
-// the same.
+// TestEveryFaultAtEveryCall injects every fault at every request of every verb, reads included, and
+// crashes at every point. Each effect must exist once, and the result must be the same.
 func TestEveryFaultAtEveryCall(t *testing.T) {
 	for _, c := range verbCases {
 		t.Run(c.verb+"/"+c.name, func(t *testing.T) {
@@ -214,8 +212,8 @@ func TestEveryVerbHasACase(t *testing.T) {
 	}
 }
 
-// The reference does not show what changes are answered with: a service that tells nothing must do
-// as well.
+// TestServiceThatAnswersNothing shows that a service may answer changes without a body, because the
+// reference does not specify one.
 func TestServiceThatAnswersNothing(t *testing.T) {
 	for _, c := range verbCases {
 		t.Run(c.verb+"/"+c.name, func(t *testing.T) {

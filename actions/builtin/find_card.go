@@ -32,7 +32,7 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	q := service.CardQuery{Q: a.text("q"), Priority: a.text("priority"), Due: a.text("due"), Status: a.text("status"), TZ: d.zone()}
 	for _, name := range []string{"q", "priority", "due", "status"} {
 		if a.has(name) && a.text(name) == "" {
-			// With a filter less the search would find other cards than were meant.
+			// With a filter less, the search would find other cards than intended.
 			return actions.Next{}, actions.Permanent(fmt.Errorf("%s is empty", name))
 		}
 	}
@@ -55,7 +55,7 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	case n > 1 && one:
 		return actions.Next{}, actions.Permanent(fmt.Errorf("more than one card fits, and exactly one was expected: narrow the search"))
 	case n == 0:
-		return already(nil, phrases.NoCardFits)
+		return alreadyDone(nil, phrases.NoCardFits)
 	}
 	fact, err := d.facts.Card(ctx, page.Items[0])
 	if err != nil {
@@ -64,7 +64,7 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	return done(fact)
 }
 
-// zone names the zone whose days a search by due date means; empty leaves it to the service.
+// zone returns the name of the zone for a search by due date; empty leaves it to the service.
 func (d *desk) zone() string {
 	if name := d.location.String(); name != "UTC" && name != "Local" {
 		return name

@@ -48,7 +48,7 @@ func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	request.Repeatable, _ = a.flag("repeatable")
 	request.Timeout, _ = a["timeout"].(time.Duration)
 	var err error
-	if request.URL, err = a.need("url"); err != nil {
+	if request.URL, err = a.requiredText("url"); err != nil {
 		return actions.Next{}, err
 	}
 	if _, _, err := d.outside.find(request.URL); err != nil {
@@ -69,11 +69,11 @@ func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 			return actions.Next{}, actions.Permanent(fmt.Errorf("json: %w", err))
 		}
 	}
-	return intend(s, callHTTP, actions.Intent{}, request, nil)
+	return planCall(s, callHTTP, actions.Intent{}, request, nil)
 }
 
-// headersOf reads the headers that a rule gives. What a customer wrote may stand in them, so a line
-// break is refused.
+// headersOf returns the headers of a rule. They may contain text from a customer, so it refuses
+// line breaks.
 func headersOf(a args) (map[string]string, error) {
 	given, ok := a["headers"].(map[string]any)
 	if !ok && a["headers"] != nil {
@@ -90,7 +90,8 @@ func headersOf(a args) (map[string]string, error) {
 	return headers, nil
 }
 
-// checkHeader refuses a header that cannot be sent, or that says how the request itself is sent.
+// checkHeader refuses a header that cannot be sent, or that controls how the request itself is
+// sent.
 func checkHeader(name, value string) error {
 	switch http.CanonicalHeaderKey(name) {
 	case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Idempotency-Key", "Trailer", "Upgrade":
@@ -105,8 +106,8 @@ func checkHeader(name, value string) error {
 	return nil
 }
 
-// callHTTP is a request to another system. It carries an Idempotency-Key, but nobody knows what
-// that system makes of it: after an unknown result a person decides, unless the rule says that the
+// callHTTP is a request to another system. It has an Idempotency-Key, but it is unknown whether
+// that system honours it: after an unknown result a person decides, unless the rule says that the
 // call may be repeated, or it is a GET.
 const callHTTP = "http"
 
@@ -115,7 +116,7 @@ type httpCall struct{ *desk }
 type httpRecord struct {
 	Method     string            `json:"method"`
 	URL        string            `json:"url"`
-	Headers    map[string]string `json:"headers,omitempty"` // but those that may be secrets
+	Headers    map[string]string `json:"headers,omitempty"` // without those that may be secrets
 	Body       json.RawMessage   `json:"body,omitempty"`
 	Timeout    time.Duration     `json:"timeout,omitempty"`
 	Key        string            `json:"key"`
@@ -123,7 +124,7 @@ type httpRecord struct {
 }
 
 func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[httpRecord](i.Request)
+	in, err := decodeRecorded[httpRecord](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -139,7 +140,7 @@ func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (ac
 	if err != nil {
 		return actions.Receipt{}, actions.Permanent(err)
 	}
-	// The transport follows no redirect, and its errors do not repeat the address.
+	// The transport follows no redirect, and its errors do not contain the address.
 	answer, err := host.transport.RoundTrip(request)
 	if err != nil {
 		err = fmt.Errorf("%s %s: %w", in.Method, request.URL.Host, err)
@@ -176,8 +177,8 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 	for name, value := range host.Headers {
 		h.Set(name, value)
 	}
-	// Lower case on purpose: under its usual spelling the transport takes the header as leave to
-	// repeat the request unasked.
+	// Lower case on purpose: with the usual spelling, the transport would take the header as
+	// permission to repeat the request by itself.
 	h["idempotency-key"] = []string{in.Key}
 	r := &http.Request{Method: in.Method, URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if len(in.Body) > 0 {
@@ -189,8 +190,8 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 	return r.WithContext(ctx), host, nil
 }
 
-// readAnswer tells what an answer means. A 429 holds back this step alone: it is not the service
-// that asks for it.
+// readAnswer classifies an answer. A 429 delays this step alone, because it does not come from the
+// service.
 func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
 	err := fmt.Errorf("%s: answered %d %s", what, r.StatusCode, strings.ToLower(http.StatusText(r.StatusCode)))
 	switch status := r.StatusCode; {
@@ -217,7 +218,7 @@ func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
 	return receipt(answer), nil
 }
 
-// retryAfter reads how many seconds the answer asks to wait, an hour at most.
+// retryAfter returns how many seconds the answer asks to wait, an hour at most.
 func retryAfter(h http.Header) time.Duration {
 	n, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil {
@@ -227,7 +228,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func (c httpCall) settle(_ context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, err := recorded[httpRecord](i.Request)
+	in, err := decodeRecorded[httpRecord](i.Request)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -235,7 +236,7 @@ func (c httpCall) settle(_ context.Context, s *actions.Step, i actions.Intent) (
 		return repeat()
 	}
 	if s.Failed != nil && !actions.IsUncertain(s.Failed) {
-		return repeat() // the last try is known to have had no effect
+		return repeat() // the last attempt is known to have had no effect
 	}
 	return settled(actions.Unknown, phrases.RequestUnsure)
 }

@@ -77,7 +77,8 @@ func TestHTTPRequest(t *testing.T) {
 	}
 }
 
-// A segment that is only dots cannot be escaped: nobody is called.
+// TestHTTPRequestThatClimbs shows that an address with a segment of only dots, which cannot be
+// escaped, is not called.
 func TestHTTPRequestThatClimbs(t *testing.T) {
 	s := newSystem(t, func(int, http.ResponseWriter) {})
 	d := newDesk(t, s.allow)
@@ -139,7 +140,8 @@ func TestHTTPRequestWithAnUnknownResult(t *testing.T) {
 	}
 }
 
-// What is known to have had no effect is tried again without anybody's leave.
+// TestHTTPRequestThatNeverArrived shows that a call that is known to have had no effect is repeated
+// without asking a person.
 func TestHTTPRequestThatNeverArrived(t *testing.T) {
 	s := newSystem(t, func(n int, w http.ResponseWriter) {
 		if n == 1 {

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxGenerations bounds how often a call is planned anew: an object that changes under every try
-	// is fought over.
+	// maxGenerations bounds how often a call is planned anew: an object that changes at every attempt
+	// is contended.
 	maxGenerations = 5
-	// maxRepeatAge is a day short of how long the service keeps the key of a card call: after it a
-	// repeat would be a new call.
+	// maxRepeatAge is a day less than the time for which the service keeps the key of a card call:
+	// after it a repeat would be a new call.
 	maxRepeatAge = 6 * 24 * time.Hour
 )
 
-// clientIDs is the namespace of the client_ids that messages are sent with. To change it is to send
-// again whatever is under way.
+// clientIDs is the namespace of the client_ids that messages are sent with. Changing it would send
+// every message in flight again.
 var clientIDs = uuid.MustParse("6f1d3b0e-6c1c-5a0e-9a57-3d0a4c8f2b11")
 
-// clientID is what makes a message the same on every repeat: what uuid.NewSHA1 makes of the step's
-// key, at less than half of its cost.
+// clientID makes a message the same on every repeat. It equals uuid.NewSHA1 of the step's key, at
+// less than half of the cost.
 func clientID(s *actions.Step) string {
 	sum := sha1.Sum(append(append(make([]byte, 0, 256), clientIDs[:]...), s.Key...))
 	id := uuid.UUID(sum[:16])
@@ -35,15 +35,15 @@ func clientID(s *actions.Step) string {
 	return id.String()
 }
 
-// idempotencyKey is what makes a call the same on every repeat, and another in every generation: 64
-// characters.
+// idempotencyKey makes a call the same on every repeat, and another one in every generation. It has
+// 64 characters.
 func idempotencyKey(s *actions.Step, call string, generation int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", s.Key, call, generation))
 	return hex.EncodeToString(sum[:])
 }
 
-// generation is that of the next call of this name: calls that succeeded and did not last count as
-// well as those that were refused.
+// generation returns that of the next call of this name. It counts calls that were refused, and
+// calls that succeeded but whose effect did not last.
 func generation(s *actions.Step, call string) int {
 	n := s.Generation
 	for _, r := range s.Receipts {

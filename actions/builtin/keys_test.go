@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// A client_id is the name-based UUID of the step's key, as the standard has it: one that came out
-// differently would send again what is under way.
+// TestClientIDIsOfVersionFive shows that a client_id is the name-based UUID of the step's key, as
+// in the standard: with another value, messages in flight would be sent again.
 func TestClientIDIsOfVersionFive(t *testing.T) {
 	for _, key := range []string{"", "acme/rule/event/1", strings.Repeat("a long event id ", 40), "é\x00\xff"} {
 		want := uuid.NewSHA1(clientIDs, []byte(key)).String()

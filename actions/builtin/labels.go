@@ -27,7 +27,7 @@ func labelVerb(verb, summary string, labels rules.Arg) rules.Schema {
 	}
 }
 
-// planLabels plans what becomes of the conversation's labels when a step names some.
+// planLabels plans a change of the conversation's labels, given the ids that a step names.
 func planLabels(change func(ids []string) labelChange) planner {
 	return func(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 		ids, err := d.labels(ctx, s.Args, "labels")
@@ -38,25 +38,25 @@ func planLabels(change func(ids []string) labelChange) planner {
 	}
 }
 
-// A labelChange says what is to become of labels, whatever labels there are.
+// A labelChange is a change of labels that applies to any list of them.
 type labelChange struct {
 	Add    []string `json:"add,omitempty"`
 	Remove []string `json:"remove,omitempty"`
-	Only   bool     `json:"only,omitempty"` // no others than Add
+	Only   bool     `json:"only,omitempty"` // remove all others than Add
 }
 
-// on returns what the labels become.
-func (c labelChange) on(labels []string) []string {
+// apply returns the labels after the change.
+func (c labelChange) apply(labels []string) []string {
 	if c.Only {
 		return c.Add
 	}
 	return merged(labels, c.Add, c.Remove)
 }
 
-// in reports whether the labels are as they should be.
-func (c labelChange) in(labels []string) bool { return sameLabels(c.on(labels), labels) }
+// isApplied reports whether the change leaves the labels as they are.
+func (c labelChange) isApplied(labels []string) bool { return sameLabels(c.apply(labels), labels) }
 
-// labels turns the names that an argument gives into the ids of labels, each once.
+// labels turns the names in an argument into the ids of labels, each once.
 func (d *desk) labels(ctx context.Context, a args, arg string) ([]string, error) {
 	ids := []string{}
 	for _, name := range a.texts(arg) {
@@ -71,7 +71,7 @@ func (d *desk) labels(ctx context.Context, a args, arg string) ([]string, error)
 	return ids, nil
 }
 
-// merged returns the labels with some added and some taken off, in their old order.
+// merged returns the labels with some added and some removed, in their old order.
 func merged(labels, add, remove []string) []string {
 	out := []string{}
 	for _, id := range slices.Concat(labels, add) {
@@ -82,7 +82,7 @@ func merged(labels, add, remove []string) []string {
 	return out
 }
 
-// sameLabels reports whether two lists hold the same labels, in whatever order.
+// sameLabels reports whether two lists hold the same labels, in any order.
 func sameLabels(a, b []string) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(id string) bool { return !slices.Contains(b, id) })
 }

@@ -26,8 +26,8 @@ func TestLabelsOfOthersAreKept(t *testing.T) {
 	}
 }
 
-// Somebody who read the labels before us writes them after us: read back, the label is missing, and
-// is given again.
+// TestLabelsAreReadBack shows that a label is added again if it is missing when the labels are read
+// back: another client that read the labels before the change wrote them after it.
 func TestLabelsAreReadBack(t *testing.T) {
 	d := newDesk(t)
 	vip, late := d.id(service.KindLabel, "vip"), d.id(service.KindLabel, "sla-breach")

@@ -17,14 +17,14 @@ var markRead = rules.Schema{
 	Emits:  []string{"conversation.updated"},
 }
 
-// planMarkRead makes no call where the conversation shows that it is read: the service would raise
-// no event, and what a person changes next would be taken for it. A key that may not look can mark
-// it all the same.
+// planMarkRead plans no call if the conversation is read already: the service would raise no event,
+// and the next change by a person would be taken for the call's. A key that may not read
+// conversations can still mark them.
 func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callMarkRead); ok {
 		return done(nil)
 	}
-	id, err := args(s.Args).of("conversation", s.Conversation)
+	id, err := args(s.Args).objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -33,9 +33,9 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	case err != nil && !actions.IsDenied(classify(err)):
 		return actions.Next{}, err
 	case err == nil && !c.Unread && d.Profile().IsWhole(service.KindConversation, c.Raw):
-		return already(nil, phrases.ConversationRead)
+		return alreadyDone(nil, phrases.ConversationRead)
 	}
-	return intend(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
+	return planCall(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
 }
 
 // callMarkRead is POST …/read. A repeat is harmless.
@@ -48,14 +48,14 @@ type markReadRequest struct {
 }
 
 func (c markReadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[markReadRequest](i.Request)
+	in, err := decodeRecorded[markReadRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	if err := c.MarkRead(ctx, in.Conversation); err != nil {
 		return actions.Receipt{}, err
 	}
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: setting(map[string]any{"unread": false})}), nil
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: encodeSet(map[string]any{"unread": false})}), nil
 }
 
 func (markReadCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {

@@ -28,14 +28,14 @@ var moveCard = rules.Schema{
 	Example: "{ to: Follow-up, only_from: Proposal }",
 }
 
-// planMoveCard reads the card anew each time, so that only_from is checked against where the card
-// is now.
+// planMoveCard reads the card anew each time, so that only_from is checked against its present
+// stage.
 func planMoveCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if r, ok := s.Receipt(callMoveCard); ok {
 		return result(ctx, r, rules.CardType, d.facts.nameCard)
 	}
 	a := args(s.Args)
-	id, err := a.of("card", s.Card)
+	id, err := a.objectID("card", s.Card)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -54,18 +54,18 @@ func planMoveCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 			return actions.Next{}, err
 		}
 		if there {
-			return already(fact, phrases.CardInStage)
+			return alreadyDone(fact, phrases.CardInStage)
 		}
 		reason := phrases.New(phrases.CardElsewhere, stageOf(fact), strings.Join(a.texts("only_from"), ", "))
 		return actions.Next{Result: &actions.Result{Outcome: actions.Skipped, Why: reason, Value: fact}}, nil
 	}
 	g := generation(s, callMoveCard)
 	request := moveCardRequest{Card: id, Stage: to, Version: card.Version, Key: idempotencyKey(s, callMoveCard, g)}
-	return intend(s, callMoveCard, actions.Intent{Generation: g, Lane: cardLane(s, card), Emits: moveCard.Emits},
+	return planCall(s, callMoveCard, actions.Intent{Generation: g, Lane: cardLane(s, card), Emits: moveCard.Emits},
 		request, moveCardBefore{Stage: card.StageID, Version: card.Version})
 }
 
-// stages finds the stage that a card goes to, and those it may come from.
+// stages returns the stage that a card moves to, and those it may come from.
 func (d *desk) stages(ctx context.Context, a args, card service.Card) (to string, from []string, err error) {
 	board, err := d.id(ctx, a, "board", service.KindBoard)
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *desk) stages(ctx context.Context, a args, card service.Card) (to string
 	if board != "" && board != card.BoardID {
 		return "", nil, actions.Permanent(fmt.Errorf("the card is not on the board %s", a.text("board")))
 	}
-	name, err := a.need("to")
+	name, err := a.requiredText("to")
 	if err != nil {
 		return "", nil, err
 	}
@@ -94,7 +94,7 @@ func (d *desk) stages(ctx context.Context, a args, card service.Card) (to string
 	return to, from, nil
 }
 
-// stageOf names the stage of a card's facts as well as it is known.
+// stageOf returns the name of the stage in a card's facts, as far as it is known.
 func stageOf(fact map[string]any) string {
 	if name, ok := fact["stage_name"].(string); ok {
 		return name
@@ -122,7 +122,7 @@ type moveCardBefore struct {
 }
 
 func (c moveCardCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[moveCardRequest](i.Request)
+	in, err := decodeRecorded[moveCardRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -136,8 +136,8 @@ func (c moveCardCall) do(ctx context.Context, s *actions.Step, i actions.Intent)
 	return in.receipt(c.cardAfter(ctx, in.Card, card.Card)), nil
 }
 
-// afterPending looks at the card when the service does not know how an earlier call with the same
-// key ended: the key is spent, so what has not happened is planned anew with another.
+// afterPending reads the card if the service does not know how an earlier call with the same key
+// ended. The key is used up, so a move that has not happened is planned anew with another key.
 func (c moveCardCall) afterPending(ctx context.Context, s *actions.Step, i actions.Intent, pending error) (actions.Receipt, error) {
 	found, err := c.settle(ctx, s, i)
 	switch {
@@ -148,11 +148,11 @@ func (c moveCardCall) afterPending(ctx context.Context, s *actions.Step, i actio
 	case found.Verdict == actions.Repeat:
 		return actions.Receipt{}, actions.Stale(pending)
 	}
-	return actions.Receipt{}, actions.Uncertain(pending) // and Settle says what else is the matter
+	return actions.Receipt{}, actions.Uncertain(pending) // Settle handles everything else
 }
 
 func (c moveCardCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[moveCardRequest, moveCardBefore](i)
+	in, before, err := decodeIntent[moveCardRequest, moveCardBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -179,20 +179,21 @@ func (r moveCardRequest) receipt(card service.Card) actions.Receipt {
 		actions.Caused{Event: "kanban.card.completed", Object: r.Card, Stage: r.Stage})
 }
 
-// cardAfter is the card that a change was answered with, read where the answer does not tell.
+// cardAfter returns the card in the answer to a change, and reads it if the answer does not have
+// it.
 func (d *desk) cardAfter(ctx context.Context, id string, card service.Card) service.Card {
 	if card.ID != "" {
 		return card
 	}
-	// The change has been made: a card that cannot be read is not worth a failure.
+	// The change has been made, so a card that cannot be read must not fail it.
 	if read, err := d.GetCard(ctx, id); err == nil {
 		return read
 	}
 	return service.Card{ID: id}
 }
 
-// cardLane is the lane of a card's events: its conversation, else the card itself. It is empty for
-// the run's own.
+// cardLane returns the lane of a card's events: its conversation's, or else its own. It is empty if
+// that is the run's own lane.
 func cardLane(s *actions.Step, card service.Card) string {
 	switch {
 	case card.ConversationID != "" && card.ConversationID == s.Conversation:

@@ -39,7 +39,7 @@ func planOpenConversation(ctx context.Context, d *desk, s *actions.Step) (action
 	if err != nil {
 		return actions.Next{}, err
 	}
-	return already(fact, phrases.ConversationIsThere)
+	return alreadyDone(fact, phrases.ConversationIsThere)
 }
 
 // callOpen is POST /conversations. It has no key: the conversation is looked up by phone and
@@ -50,11 +50,10 @@ type openCall struct{ *desk }
 
 type openRequest struct {
 	service.NewConversation
-	LookUp string `json:"look_up"` // the phone that the conversation is found by
+	LookUp string `json:"look_up"` // the phone for the lookup
 }
 
-// planOpen finds the direct conversation that phone or contact, and channel, lead to, or plans to
-// open it.
+// planOpen finds the direct conversation of a phone or contact in a channel, or plans to open it.
 func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.Conversation, actions.Next, error) {
 	request, err := d.openRequest(ctx, a)
 	if err != nil {
@@ -64,14 +63,14 @@ func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.
 	if found != nil || err != nil {
 		return found, actions.Next{}, err
 	}
-	next, err := intend(s, callOpen, actions.Intent{
+	next, err := planCall(s, callOpen, actions.Intent{
 		Lane: actions.PhoneLane(request.LookUp), Elsewhere: true, Emits: opens,
 	}, request, nil)
 	return nil, next, err
 }
 
 func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
-	name, err := a.need("channel")
+	name, err := a.requiredText("channel")
 	if err != nil {
 		return openRequest{}, err
 	}
@@ -81,7 +80,7 @@ func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
 	}
 	out := openRequest{NewConversation: service.NewConversation{ChannelID: channel, Name: a.text("name")}}
 	if a.has("contact") {
-		if out.ContactID, err = a.need("contact"); err != nil {
+		if out.ContactID, err = a.requiredText("contact"); err != nil {
 			return out, err
 		}
 		contact, err := d.GetContact(ctx, out.ContactID)
@@ -90,7 +89,7 @@ func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
 		}
 		out.LookUp = contact.Phone
 	} else {
-		if out.Phone, err = a.need("phone"); err != nil {
+		if out.Phone, err = a.requiredText("phone"); err != nil {
 			return out, err
 		}
 		out.LookUp = out.Phone
@@ -107,7 +106,7 @@ func (d *desk) resultOpen(ctx context.Context, r actions.Receipt) (actions.Next,
 }
 
 func (c openCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[openRequest](i.Request)
+	in, err := decodeRecorded[openRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -116,7 +115,7 @@ func (c openCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 		return c.opened(conversation), nil
 	}
 	if isConflict(err) {
-		// Somebody else has opened it meanwhile: that one is as good.
+		// It was opened meanwhile: that conversation serves as well.
 		if found, lookErr := c.FindConversation(ctx, in.LookUp, in.ChannelID); lookErr == nil && found != nil {
 			return c.opened(*found), nil
 		}
@@ -125,7 +124,7 @@ func (c openCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 }
 
 func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, err := recorded[openRequest](i.Request)
+	in, err := decodeRecorded[openRequest](i.Request)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -139,9 +138,9 @@ func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent)
 	return happened(c.opened(*found))
 }
 
-// made looks the conversation up again: it was not there when the call was planned.
+// made looks the conversation up again: it did not exist when the call was planned.
 func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
-	in, err := recorded[openRequest](i.Request)
+	in, err := decodeRecorded[openRequest](i.Request)
 	if err != nil || about.Conversation == "" {
 		return false, err
 	}
@@ -149,8 +148,8 @@ func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 	return found != nil && sameID(found.ID, about.Conversation), err
 }
 
-// opened names the conversation in all that it caused: the call is made in the lane of a phone, and
-// its events come in another.
+// opened names the conversation in all events that it caused: the call is made in the lane of a
+// phone, and its events come in another.
 func (c openCall) opened(v service.Conversation) actions.Receipt {
 	return receipt(conversationFact(v),
 		actions.Caused{Event: "attendance.opened", Object: v.ID},

@@ -15,16 +15,16 @@ import (
 // An HTTPHost is a system that http_request may call.
 type HTTPHost struct {
 	// Host is a name or an address, perhaps with a port: hooks.example.com, erp.example.com:8443,
-	// 10.0.0.5:8080. Without a port it is the usual one of http and https.
+	// 10.0.0.5:8080. Without a port, the default ports of http and https are allowed.
 	Host string
-	// Private lets the name lead to this machine or to a private network. Otherwise only public
-	// addresses are called, unless Host is itself the address. Link-local addresses, where clouds keep
-	// their credentials, are called only when Host is one.
+	// Private allows the name to resolve to this machine or to a private network. Otherwise only
+	// public addresses are called, unless Host is itself the address. Link-local addresses, where
+	// clouds keep their credentials, are called only if Host is one.
 	Private bool
-	// Headers are sent with every call, such as Authorization: from the configuration, so that no rule
-	// and no journal has them.
+	// Headers are sent with every call, such as Authorization. They come from the configuration, so
+	// that no rule and no journal contains them.
 	Headers map[string]string
-	// PlainHTTP lets Headers travel unencrypted to another machine.
+	// PlainHTTP allows Headers to be sent unencrypted to another machine.
 	PlainHTTP bool
 }
 
@@ -36,14 +36,14 @@ const (
 
 // outside is the allow-list, with a transport for each of its entries.
 type outside struct {
-	hosts   map[string]*outsideHost // by host or host:port, in lower case
-	instead *outsideHost            // of every host; nil in earnest
-	timeout time.Duration
+	hosts      map[string]*outsideHost // by host or host:port, in lower case
+	substitute *outsideHost            // replaces every host in tests of rules; otherwise nil
+	timeout    time.Duration
 }
 
 type outsideHost struct {
 	HTTPHost
-	literal   netip.Addr // where the entry is an address
+	literal   netip.Addr // if the entry is an address
 	transport http.RoundTripper
 }
 
@@ -54,7 +54,7 @@ func newOutside(options Options) (*outside, error) {
 	}
 	o := &outside{hosts: make(map[string]*outsideHost, len(options.HTTP)), timeout: min(timeout, maxHTTPTimeout)}
 	if options.Outside != nil {
-		o.instead = &outsideHost{transport: options.Outside}
+		o.substitute = &outsideHost{transport: options.Outside}
 		return o, nil
 	}
 	for _, entry := range options.HTTP {
@@ -77,16 +77,16 @@ func newOutside(options Options) (*outside, error) {
 		h := &outsideHost{HTTPHost: entry}
 		h.literal, _ = netip.ParseAddr(u.Hostname())
 		if strings.EqualFold(u.Hostname(), "localhost") {
-			h.Private = true // that is what the name says
+			h.Private = true // the name itself means this machine
 		}
 		h.transport = &http.Transport{
-			// No proxy: it would be the proxy's address that is checked, not the system's.
+			// No proxy: its address would be checked in place of the system's.
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: h.control}).DialContext,
 			TLSHandshakeTimeout: 5 * time.Second,
-			// A kept connection may be gone when it is used next, and then nobody knows whether the call was
-			// carried out.
+			// A kept connection may be closed when it is used next, and then it is unknown whether the call
+			// was carried out.
 			DisableKeepAlives:  true,
-			DisableCompression: true, // the bound on answers is one on what they unpack to
+			DisableCompression: true, // the bound on answers applies to their uncompressed size
 		}
 		o.hosts[key] = h
 	}
@@ -104,11 +104,11 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
 	case u.User != nil:
 		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
-	case climbs(u.EscapedPath()):
+	case hasDotSegment(u.EscapedPath()):
 		return nil, nil, errors.New("url has a part of its path that is only dots, which leads elsewhere")
 	}
-	if o.instead != nil {
-		return u, o.instead, nil
+	if o.substitute != nil {
+		return u, o.substitute, nil
 	}
 	host, port := strings.ToLower(u.Hostname()), u.Port()
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -128,8 +128,8 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 	return u, h, nil
 }
 
-// climbs reports whether an escaped path has a segment that leads out of the one before it.
-func climbs(path string) bool {
+// hasDotSegment reports whether an escaped path has a segment . or .., which would change the path.
+func hasDotSegment(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if dots, err := url.PathUnescape(segment); err == nil && (dots == "." || dots == "..") {
 			return true
@@ -138,7 +138,7 @@ func climbs(path string) bool {
 	return false
 }
 
-// errAddress is a name that leads where no call may go.
+// errAddress says that a name resolved to an address that may not be called.
 type errAddress struct{ address string }
 
 func (e errAddress) Error() string {
@@ -147,8 +147,8 @@ func (e errAddress) Error() string {
 
 func isAddressError(err error) bool { _, ok := errors.AsType[errAddress](err); return ok }
 
-// control looks at each address just before it is called, after the name was resolved: a name that
-// leads elsewhere the second time is looked at the second time.
+// control checks each address just before it is dialled, after the name was resolved. So a name
+// that resolves to another address the second time is checked the second time.
 func (h *outsideHost) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -166,21 +166,21 @@ func (h *outsideHost) control(_, address string, _ syscall.RawConn) error {
 	return errAddress{ip.String()}
 }
 
-// special are the networks that are neither public nor known as private to package netip.
-var special = []netip.Prefix{
+// specialNetworks are neither public nor private according to package netip.
+var specialNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	// IPv6 addresses that stand for IPv4 ones.
+	// IPv6 addresses that contain IPv4 ones.
 	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
 }
 
-// shared is what providers use between themselves and their customers.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// carrierNAT is the range that providers use between themselves and their customers.
+var carrierNAT = netip.MustParsePrefix("100.64.0.0/10")
 
 func isPublic(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || isInside(ip) {
 		return false
 	}
-	for _, p := range special {
+	for _, p := range specialNetworks {
 		if p.Contains(ip) {
 			return false
 		}
@@ -188,4 +188,6 @@ func isPublic(ip netip.Addr) bool {
 	return true
 }
 
-func isInside(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsPrivate() || shared.Contains(ip) }
+func isInside(ip netip.Addr) bool {
+	return ip.IsLoopback() || ip.IsPrivate() || carrierNAT.Contains(ip)
+}

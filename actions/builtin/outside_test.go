@@ -49,7 +49,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestNameThatLeadsInside resolves a name for real.
+// TestNameThatLeadsInside resolves localhost with the real resolver, and shows that it is refused.
 func TestNameThatLeadsInside(t *testing.T) {
 	o, err := newOutside(Options{HTTP: []HTTPHost{{Host: "localhost"}}})
 	if err != nil {
@@ -63,9 +63,9 @@ func TestNameThatLeadsInside(t *testing.T) {
 	}
 }
 
-// TestHeadersOfTheConfigurationNeedEncryption shows that what the configuration has for another
-// system is not sent where everybody on the way could read it, unless it says so, and that a rule's
-// call fails before anything is sent.
+// TestHeadersOfTheConfigurationNeedEncryption shows that the configured headers of another system
+// are not sent unencrypted, unless the configuration allows it, and that a rule's call fails before
+// anything is sent.
 func TestHeadersOfTheConfigurationNeedEncryption(t *testing.T) {
 	token := map[string]string{"Authorization": "Bearer hunter2"}
 	for _, tt := range []struct {

@@ -8,31 +8,31 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// A patch sets absolute values, so a repeat is harmless to everybody but a person who has chosen a
-// third value meanwhile, and to labels that somebody else has given in between. The fields of a
-// patch and of the object's facts have the same names.
+// A patch sets absolute values, so a repeat is harmless, with two exceptions: a person who has set
+// a third value meanwhile, and labels that were added in between. The fields of a patch and of the
+// object's facts have the same names.
 
-// fieldsOf reads the fields that a patch sets.
+// fieldsOf returns the fields that a patch sets.
 func fieldsOf(patch any) map[string]any {
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return nil
 	}
 	var fields map[string]any
-	_ = json.Unmarshal(raw, &fields) // what was just written can be read
+	_ = json.Unmarshal(raw, &fields) // it was encoded just now
 	return fields
 }
 
-// part returns the fields of an object's facts that a patch sets.
-func part(fact, patch map[string]any) map[string]any {
+// patchedFields returns the fields of an object's facts that a patch sets.
+func patchedFields(fact, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(patch))
 	for name := range patch {
 		out[name] = fact[name]
 	}
-	return fieldsOf(out) // as it reads when it has been recorded
+	return fieldsOf(out) // as they are after decoding
 }
 
-// settlePatch compares what a patch was to set with what was there before and what is there now.
+// settlePatch compares what a patch sets with the values before it and the present ones.
 func settlePatch(want, before, now map[string]any, labels *labelChange) actions.Verdict {
 	arrived, foreign, foreignLabels := true, false, false
 	for name := range want {
@@ -42,7 +42,7 @@ func settlePatch(want, before, now map[string]any, labels *labelChange) actions.
 			foreign = foreign || name != "label_ids"
 		}
 		if name == "label_ids" && labels != nil {
-			there = labels.in(idsOf(now[name]))
+			there = labels.isApplied(idsOf(now[name]))
 		}
 		arrived = arrived && there
 	}
@@ -52,12 +52,12 @@ func settlePatch(want, before, now map[string]any, labels *labelChange) actions.
 	case foreign, foreignLabels && (labels == nil || labels.Only):
 		return actions.Overtook
 	case foreignLabels:
-		return actions.Replan // the same change, on the labels that are there now
+		return actions.Replan // the same change, applied to the present labels
 	}
 	return actions.Repeat
 }
 
-// sameValue compares recorded values. Lists are sets of labels, and an empty text is none.
+// sameValue compares recorded values. Lists are sets of labels, and an empty text equals nil.
 func sameValue(a, b any) bool {
 	if a == "" {
 		a = nil

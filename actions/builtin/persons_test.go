@@ -19,8 +19,8 @@ const (
 	createOp   = "POST /kanban/cards"
 )
 
-// meanwhile runs a step whose n-th try is answered 503, after its effect or before, and lets
-// something happen before it is settled.
+// meanwhile runs a step whose n-th attempt is answered 503, after its effect or before, and calls
+// happens before it is settled.
 func (d *desk) meanwhile(verb string, args m, f sandbox.Fault, happens func()) (actions.Result, *driver) {
 	d.t.Helper()
 	f.Count = 1
@@ -94,8 +94,8 @@ func TestTransferThatAPersonOvertookIsSuperseded(t *testing.T) {
 	}
 }
 
-// A person who puts the conversation back to where it was leaves it looking untouched: only the
-// history tells.
+// TestTransferThatAPersonTookBackIsNotRepeated shows that a transfer is not repeated after a person
+// moved the conversation back: it looks untouched, and only its history shows the transfer.
 func TestTransferThatAPersonTookBackIsNotRepeated(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: d.conversation, Person: "Ana", Sector: "Support"}))
@@ -113,7 +113,8 @@ func TestTransferToWhereItIsMakesNoCall(t *testing.T) {
 	d.wantEffects(transferOp, 0)
 }
 
-// After a pause the world is looked at again: what was right before it may be wrong now.
+// TestTransferAfterAPauseDoesNotTakeTheConversationFromAPerson shows that a transfer reads the
+// conversation again after a pause: what was right before may be wrong now.
 func TestTransferAfterAPauseDoesNotTakeTheConversationFromAPerson(t *testing.T) {
 	d := newDesk(t)
 	r, _ := d.meanwhile("transfer", m{"person": "Carla"}, sandbox.Fault{Operation: transferOp, Kind: "status_before", Status: 429, RetryAfter: 30}, func() {
@@ -164,7 +165,8 @@ func TestCloseNeverClosesTheNextAttendance(t *testing.T) {
 	}
 }
 
-// The run is about an attendance that was closed long ago; what is open now is another matter.
+// TestCloseOfAnOlderAttendanceMakesNoCall shows that an attendance of the run that was closed long
+// ago is not closed again, whatever is open now.
 func TestCloseOfAnOlderAttendanceMakesNoCall(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamClose(sandbox.TeamClose{Conversation: d.conversation, Person: "Bruno"}))
@@ -174,8 +176,8 @@ func TestCloseOfAnOlderAttendanceMakesNoCall(t *testing.T) {
 	d.wantEffects(closeOp, 0)
 }
 
-// Between the look and the call somebody closes it: the service refuses, and all is as it should
-// be.
+// TestCloseOfWhatWasJustClosed closes the attendance between the read and the call: the service
+// refuses, and the step is done.
 func TestCloseOfWhatWasJustClosed(t *testing.T) {
 	d := newDesk(t)
 	d.faults.see(func(r *http.Request) {

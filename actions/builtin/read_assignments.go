@@ -15,7 +15,7 @@ var readAssignments = rules.Schema{
 }
 
 func planReadAssignments(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).of("conversation", s.Conversation)
+	id, err := args(s.Args).objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -17,12 +17,11 @@ var readAttendance = rules.Schema{
 	Scopes: []string{"attendances:read"},
 }
 
-// planReadAttendance reads the attendance that the run is about, also when the conversation has a
-// newer one.
+// planReadAttendance reads the run's attendance, even if the conversation has a newer one.
 func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
 	if a.has("attendance") || s.Attendance != "" {
-		id, err := a.of("attendance", s.Attendance)
+		id, err := a.objectID("attendance", s.Attendance)
 		if err != nil {
 			return actions.Next{}, err
 		}
@@ -32,7 +31,7 @@ func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.
 		}
 		return read(d.facts.Attendance(ctx, attendance))
 	}
-	conversation, err := a.of("conversation", s.Conversation)
+	conversation, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}

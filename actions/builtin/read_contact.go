@@ -18,7 +18,7 @@ var readContact = rules.Schema{
 }
 
 func planReadContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).of("contact", s.Contact)
+	id, err := args(s.Args).objectID("contact", s.Contact)
 	if err != nil {
 		return actions.Next{}, err
 	}

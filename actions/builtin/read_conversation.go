@@ -18,7 +18,7 @@ var readConversation = rules.Schema{
 }
 
 func planReadConversation(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).of("conversation", s.Conversation)
+	id, err := args(s.Args).objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}

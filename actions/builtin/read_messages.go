@@ -23,7 +23,7 @@ var readMessages = rules.Schema{
 
 func planReadMessages(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
-	id, err := a.of("conversation", s.Conversation)
+	id, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -25,10 +25,10 @@ func planReadReport(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 	a := args(s.Args)
 	var q service.ReportQuery
 	var err error
-	if q.From, err = a.when("from", d.location); err != nil {
+	if q.From, err = a.dayOrTime("from", d.location); err != nil {
 		return actions.Next{}, err
 	}
-	if q.To, err = a.when("to", d.location); err != nil {
+	if q.To, err = a.dayOrTime("to", d.location); err != nil {
 		return actions.Next{}, err
 	}
 	if q.Sector, err = d.id(ctx, a, "sector", service.KindSector); err != nil {

@@ -32,8 +32,8 @@ var sendMessage = rules.Schema{
 	Example: "\"Hello {{ contact.name }}!\"",
 }
 
-// planSendMessage opens the conversation where there is none yet, then uploads the file, then
-// sends: each has a receipt before the next begins.
+// planSendMessage opens the conversation if there is none yet, then uploads the file, then sends:
+// each call has a receipt before the next begins.
 func planSendMessage(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if r, ok := s.Receipt(callSend); ok {
 		return result(ctx, r, rules.MessageType, nil)
@@ -53,23 +53,23 @@ func planSendMessage(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	request := sendRequest{Conversation: conversation, Message: service.NewMessage{
 		ClientID: clientID(s), Text: a.text("text"), MediaID: media, ReplyToExternalID: a.text("reply_to"),
 	}}
-	return intend(s, callSend, actions.Intent{Lane: conversationLane(s, conversation), Emits: sendMessage.Emits}, request, nil)
+	return planCall(s, callSend, actions.Intent{Lane: conversationLane(s, conversation), Emits: sendMessage.Emits}, request, nil)
 }
 
-// addressee is the conversation that a message goes to, or the plan to open it.
+// addressee returns the conversation that a message goes to, or the plan to open it.
 func (d *desk) addressee(ctx context.Context, s *actions.Step) (string, actions.Next, error) {
 	a := args(s.Args)
 	to, ok := a["to"].(map[string]any)
 	if !ok {
 		if a.has("to") {
-			id, err := a.need("to")
+			id, err := a.requiredText("to")
 			return id, actions.Next{}, err
 		}
-		id, err := a.of("conversation", s.Conversation)
+		id, err := a.objectID("conversation", s.Conversation)
 		return id, actions.Next{}, err
 	}
 	if r, ok := s.Receipt(callOpen); ok {
-		answer, err := recorded[struct{ ID string }](r.Answer)
+		answer, err := decodeRecorded[struct{ ID string }](r.Answer)
 		return answer.ID, actions.Next{}, err
 	}
 	found, next, err := d.planOpen(ctx, s, to)
@@ -79,7 +79,7 @@ func (d *desk) addressee(ctx context.Context, s *actions.Step) (string, actions.
 	return found.ID, next, err
 }
 
-// conversationLane is empty for the run's own conversation.
+// conversationLane returns the lane of a conversation; empty if it is the run's own.
 func conversationLane(s *actions.Step, conversation string) string {
 	if conversation == s.Conversation {
 		return ""
@@ -87,8 +87,8 @@ func conversationLane(s *actions.Step, conversation string) string {
 	return actions.ConversationLane(conversation)
 }
 
-// callSend is POST …/messages. It carries a client_id of its own: for a repeat the service returns
-// the message already created.
+// callSend is POST …/messages. It has a client_id of its own: for a repeat the service returns the
+// message already created.
 const callSend = "send"
 
 type sendCall struct{ *desk }
@@ -100,9 +100,9 @@ type sendRequest struct {
 
 func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	in, ok := i.Planned.(sendRequest)
-	if !ok || !in.survives() {
+	if !ok || !in.roundTrips() {
 		var err error
-		if in, err = recorded[sendRequest](i.Request); err != nil {
+		if in, err = decodeRecorded[sendRequest](i.Request); err != nil {
 			return actions.Receipt{}, err
 		}
 	}
@@ -115,19 +115,18 @@ func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 		{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
 		{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)},
 	}}
-	r.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // one that cannot be recorded is not worth a failure: the call has been made
-	r.Fact = object(told[:])                                   // all of it is texts and a time in UTC, which come back from JSON as they are
+	r.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // the call has been made, so an answer that cannot be encoded must not fail it
+	r.Fact = object(told[:])                                   // texts and a time in UTC, which JSON does not change
 	return r, nil
 }
 
-// survives reports whether the request comes back from JSON as it is: what is no character does
-// not.
-func (r sendRequest) survives() bool {
+// roundTrips reports whether JSON does not change the request: invalid UTF-8 would be.
+func (r sendRequest) roundTrips() bool {
 	m := &r.Message
 	return utf8.ValidString(m.Text) && utf8.ValidString(r.Conversation) && utf8.ValidString(m.ReplyToExternalID) && utf8.ValidString(m.MediaID)
 }
 
-// withID writes JSON with an id in it; an empty one is null.
+// withID encodes JSON with an id in it; an empty id is null.
 func withID(before, id, after string) json.RawMessage {
 	b := append(make([]byte, 0, len(before)+len(id)+len(after)+len("null")), before...)
 	if id == "" {
@@ -138,7 +137,7 @@ func withID(before, id, after string) json.RawMessage {
 	return append(b, after...)
 }
 
-// complete completes what the service's answer may leave out with what was sent.
+// complete fills in what the service's answer may leave out from the request.
 func (r sendRequest) complete(m service.Message) service.Message {
 	m.ConversationID, m.ClientID = r.Conversation, r.Message.ClientID
 	if m.Text == "" {
@@ -154,9 +153,9 @@ func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.
 	return repeat()
 }
 
-// made knows a message by its client_id.
+// made recognises a message by its client_id.
 func (c sendCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
-	in, err := recorded[sendRequest](i.Request)
+	in, err := decodeRecorded[sendRequest](i.Request)
 	if err != nil || about.Message == "" {
 		return false, err
 	}
@@ -164,7 +163,7 @@ func (c sendCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 	return err == nil && sameID(m.ClientID, in.Message.ClientID), err
 }
 
-// callUpload is POST /media. A repeat is harmless: it leaves a file that nobody sends.
+// callUpload is POST /media. A repeat is harmless: it leaves an unused file.
 const callUpload = "upload"
 
 type uploadCall struct{ *desk }
@@ -177,14 +176,14 @@ type uploadAnswer struct {
 	MediaID string `json:"media_id"`
 }
 
-// planMedia finds the id of the file that a message is to carry, or plans its upload.
+// planMedia returns the id of the uploaded file of a message, or plans its upload.
 func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err error) {
 	media := args(s.Args).text("media")
 	if media == "" || isUUID(media) {
 		return media, next, nil
 	}
 	if r, ok := s.Receipt(callUpload); ok {
-		answer, err := recorded[uploadAnswer](r.Answer)
+		answer, err := decodeRecorded[uploadAnswer](r.Answer)
 		return answer.MediaID, next, err
 	}
 	f, _, err := d.open(media)
@@ -192,12 +191,12 @@ func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err err
 		return "", next, err
 	}
 	_ = f.Close() // nothing was read
-	next, err = intend(s, callUpload, actions.Intent{}, uploadRequest{File: media}, nil)
+	next, err = planCall(s, callUpload, actions.Intent{}, uploadRequest{File: media}, nil)
 	return "", next, err
 }
 
-// open opens a file of the media folder, and tells its size. Paths that lead out of the folder are
-// no files of it.
+// open opens a file of the media folder, and returns its size. It refuses paths that lead out of
+// the folder.
 func (d *desk) open(name string) (fs.File, int64, error) {
 	if d.media == nil {
 		return nil, 0, actions.Permanent(fmt.Errorf("media: there is no folder for %q; put it into media/ beside the rules", name))
@@ -222,7 +221,7 @@ func (d *desk) open(name string) (fs.File, int64, error) {
 }
 
 func (c uploadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[uploadRequest](i.Request)
+	in, err := decodeRecorded[uploadRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}

@@ -27,7 +27,7 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.of("conversation", s.Conversation)
+	id, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -42,21 +42,21 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 		return actions.Next{}, err
 	}
 	if conversation.SectorID == sector {
-		return already(nil, phrases.ConversationInSector)
+		return alreadyDone(nil, phrases.ConversationInSector)
 	}
-	return intend(s, callSetSector, actions.Intent{Emits: setSector.Emits},
+	return planCall(s, callSetSector, actions.Intent{Emits: setSector.Emits},
 		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})
 }
 
-// callSetSector is PUT …/sector. It sets an absolute value, so a repeat is harmless, except to
-// somebody who has put the conversation into a third sector meanwhile.
+// callSetSector is PUT …/sector. It sets an absolute value, so a repeat is harmless, unless the
+// conversation was moved to a third sector meanwhile.
 const callSetSector = "set_sector"
 
 type sectorCall struct{ *desk }
 
 type sectorRequest struct {
 	Conversation string `json:"conversation"`
-	Sector       string `json:"sector"` // empty takes it out of every sector
+	Sector       string `json:"sector"` // empty removes it from every sector
 	Reason       string `json:"reason,omitempty"`
 }
 
@@ -65,7 +65,7 @@ type sectorBefore struct {
 }
 
 func (c sectorCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[sectorRequest](i.Request)
+	in, err := decodeRecorded[sectorRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -80,7 +80,7 @@ func (c sectorCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (
 }
 
 func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[sectorRequest, sectorBefore](i)
+	in, before, err := decodeIntent[sectorRequest, sectorBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -97,5 +97,5 @@ func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Inten
 }
 
 func (r sectorRequest) receipt() actions.Receipt {
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(map[string]any{"sector": orNil(r.Sector)})})
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: encodeSet(map[string]any{"sector": orNil(r.Sector)})})
 }

@@ -32,7 +32,7 @@ func planTransfer(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.of("conversation", s.Conversation)
+	id, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -47,8 +47,8 @@ func planTransfer(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 }
 
 // callTransfer is POST …/transfer. It has no key: before a repeat the conversation and its history
-// are read. At the target means done, untouched means repeat, and anything else is somebody's doing
-// that is not undone.
+// are read. If it is at the target the call is done; if it is unchanged the call is repeated; any
+// other change has another sender and is not undone.
 const callTransfer = "transfer"
 
 type transferCall struct{ *desk }
@@ -64,27 +64,27 @@ type transferBefore struct {
 	History  string `json:"history"` // a digest of the assignments: a transfer there and back shows nowhere else
 }
 
-// at reports whether a conversation is where the transfer takes it. A transfer to a sector alone
-// has arrived also when somebody of that sector has taken the conversation meanwhile: it is not
-// taken back from them.
+// at reports whether a conversation is at the target of the transfer. A transfer to a sector alone
+// is also complete if a member of that sector has taken the conversation meanwhile: it is not taken
+// back.
 func (r transferRequest) at(c service.Conversation) bool {
 	return (r.To.UserID == "" || r.To.UserID == c.AssigneeID) && (r.To.SectorID == "" || r.To.SectorID == c.SectorID)
 }
 
-// planTransferTo plans a transfer, unless the conversation is there.
+// planTransferTo plans a transfer, unless the conversation is at the target.
 func (d *desk) planTransferTo(ctx context.Context, s *actions.Step, request transferRequest) (actions.Next, error) {
-	conversation, before, err := d.whereabouts(ctx, request.Conversation)
+	conversation, before, err := d.responsible(ctx, request.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
 	if request.at(conversation) {
-		return already(nil, phrases.ConversationIsThere)
+		return alreadyDone(nil, phrases.ConversationIsThere)
 	}
-	return intend(s, callTransfer, actions.Intent{Emits: transfer.Emits}, request, before)
+	return planCall(s, callTransfer, actions.Intent{Emits: transfer.Emits}, request, before)
 }
 
-// whereabouts reads who is responsible for a conversation, and how that came about.
-func (d *desk) whereabouts(ctx context.Context, id string) (service.Conversation, transferBefore, error) {
+// responsible reads who is responsible for a conversation, with a digest of its history.
+func (d *desk) responsible(ctx context.Context, id string) (service.Conversation, transferBefore, error) {
 	c, err := d.GetConversation(ctx, id)
 	if err != nil {
 		return c, transferBefore{}, err
@@ -101,7 +101,7 @@ func (d *desk) whereabouts(ctx context.Context, id string) (service.Conversation
 }
 
 func (c transferCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[transferRequest](i.Request)
+	in, err := decodeRecorded[transferRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -112,11 +112,11 @@ func (c transferCall) do(ctx context.Context, _ *actions.Step, i actions.Intent)
 }
 
 func (c transferCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[transferRequest, transferBefore](i)
+	in, before, err := decodeIntent[transferRequest, transferBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	conversation, now, err := c.whereabouts(ctx, in.Conversation)
+	conversation, now, err := c.responsible(ctx, in.Conversation)
 	switch {
 	case err != nil:
 		return actions.Settlement{}, err
@@ -136,5 +136,5 @@ func (r transferRequest) receipt() actions.Receipt {
 	if r.To.SectorID != "" {
 		set["sector"] = r.To.SectorID
 	}
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: encodeSet(set)})
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// unshown are the fields that calls set and that the service does not have, as the profile tells:
-// no event shows them, and the fact of one is always empty. Each stands behind the beginning of the
-// events that would show it.
-func unshown(p *service.Profile) map[string]bool {
+// hiddenFields returns the fields that calls set and that, according to the profile, the service
+// does not have: no event shows them, and their facts are always empty. Each name has a prefix: the
+// kind of events that would show it.
+func hiddenFields(p *service.Profile) map[string]bool {
 	c := &p.Conversation
 	out := map[string]bool{}
 	for field, paths := range map[string]service.Paths{
@@ -27,10 +27,10 @@ func unshown(p *service.Profile) map[string]bool {
 	return out
 }
 
-// shown leaves only those fields in what calls have set that events can show: by the others nobody
-// knows the call's doing.
-func (d *desk) shown(r actions.Receipt) actions.Receipt {
-	if len(d.unshown) == 0 {
+// dropHidden removes the fields that no event shows from what calls have set, because they cannot
+// help to recognise the call's events.
+func (d *desk) dropHidden(r actions.Receipt) actions.Receipt {
+	if len(d.hiddenFields) == 0 {
 		return r
 	}
 	for i := range r.Caused {
@@ -41,13 +41,13 @@ func (d *desk) shown(r actions.Receipt) actions.Receipt {
 			continue // it sets nothing
 		}
 		for name := range set {
-			if d.unshown[kind+"."+name] {
+			if d.hiddenFields[kind+"."+name] {
 				delete(set, name)
 			}
 		}
 		c.Set = nil
 		if len(set) > 0 {
-			c.Set, _ = plain.Encode(set) // which was JSON before
+			c.Set, _ = plain.Encode(set) // decoded from JSON just now
 		}
 	}
 	return r

@@ -35,7 +35,7 @@ func planUpdateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 		return result(ctx, r, rules.CardType, d.facts.nameCard)
 	}
 	a := args(s.Args)
-	id, err := a.of("card", s.Card)
+	id, err := a.objectID("card", s.Card)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -48,15 +48,15 @@ func planUpdateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 		return actions.Next{}, err
 	}
 	want := d.patchFields(patch)
-	now := part(d.cardFields(card), want)
+	now := patchedFields(d.cardFields(card), want)
 	if settlePatch(want, now, now, nil) == actions.Happened {
 		fact, err := d.facts.Card(ctx, card)
 		if err != nil {
 			return actions.Next{}, err
 		}
-		return already(fact, phrases.CardIsSo)
+		return alreadyDone(fact, phrases.CardIsSo)
 	}
-	return intend(s, callPatchCard, actions.Intent{Generation: generation(s, callPatchCard), Lane: cardLane(s, card)},
+	return planCall(s, callPatchCard, actions.Intent{Generation: generation(s, callPatchCard), Lane: cardLane(s, card)},
 		patchCardRequest{Card: id, Version: card.Version, Patch: patch}, patchCardBefore{Version: card.Version, Fields: now})
 }
 
@@ -77,7 +77,7 @@ func (d *desk) cardPatch(ctx context.Context, a args) (patch service.CardPatch, 
 		patch.LabelIDs = service.Set(ids)
 	}
 	if a.has("due") {
-		due, err := a.when("due", d.location)
+		due, err := a.dayOrTime("due", d.location)
 		if err != nil {
 			return patch, err
 		}
@@ -89,8 +89,8 @@ func (d *desk) cardPatch(ctx context.Context, a args) (patch service.CardPatch, 
 	return patch, nil
 }
 
-// callPatchCard is PATCH /kanban/cards/{id} with the version that the card was read with: on a card
-// that has changed since, it has no effect and is planned anew.
+// callPatchCard is PATCH /kanban/cards/{id} with the version that the card was read with: if the
+// card has changed since, the call has no effect and is planned anew.
 const callPatchCard = "patch_card"
 
 type patchCardCall struct{ *desk }
@@ -106,7 +106,7 @@ type patchCardBefore struct {
 	Fields  map[string]any `json:"fields"`
 }
 
-// cardFields are the fields of a card that a patch may set, by the patch's own names.
+// cardFields returns the fields of a card that a patch may set, by the patch's own names.
 func (d *desk) cardFields(c service.Card) map[string]any {
 	fields := map[string]any{
 		"title": c.Title, "description": c.Description, "priority": c.Priority, "label_ids": listOf(c.LabelIDs),
@@ -118,7 +118,7 @@ func (d *desk) cardFields(c service.Card) map[string]any {
 	return fields
 }
 
-// patchFields are the fields that a patch sets, comparable with those of a card.
+// patchFields returns the fields that a patch sets, comparable with those of a card.
 func (d *desk) patchFields(p service.CardPatch) map[string]any {
 	fields := fieldsOf(p)
 	if due, ok := p.DueDate.Get(); ok {
@@ -127,7 +127,7 @@ func (d *desk) patchFields(p service.CardPatch) map[string]any {
 	return fields
 }
 
-// day writes a due date as the service keeps it: as a day, or as a moment.
+// day formats a due date as the service stores it: as a day, or as a time.
 func (d *desk) day(t time.Time) string {
 	if d.Profile().Cards.DueFormat == "date" {
 		return t.Format(time.DateOnly)
@@ -136,7 +136,7 @@ func (d *desk) day(t time.Time) string {
 }
 
 func (c patchCardCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[patchCardRequest](i.Request)
+	in, err := decodeRecorded[patchCardRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -148,7 +148,7 @@ func (c patchCardCall) do(ctx context.Context, _ *actions.Step, i actions.Intent
 }
 
 func (c patchCardCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[patchCardRequest, patchCardBefore](i)
+	in, before, err := decodeIntent[patchCardRequest, patchCardBefore](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -157,7 +157,7 @@ func (c patchCardCall) settle(ctx context.Context, _ *actions.Step, i actions.In
 		return actions.Settlement{}, err
 	}
 	want := c.patchFields(in.Patch)
-	switch v := settlePatch(want, before.Fields, part(c.cardFields(card), want), nil); {
+	switch v := settlePatch(want, before.Fields, patchedFields(c.cardFields(card), want), nil); {
 	case v == actions.Happened:
 		return happened(receipt(cardFact(card)))
 	case v == actions.Overtook:

@@ -37,7 +37,7 @@ func planUpdateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 	if next, ok, err := changedContact(ctx, s, labels); ok || err != nil {
 		return next, err
 	}
-	id, err := a.of("contact", s.Contact)
+	id, err := a.objectID("contact", s.Contact)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -48,7 +48,7 @@ func planUpdateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 	return d.planContactPatch(s, contact, patch, labels)
 }
 
-// callPatchContact is PATCH /contacts/{id}; labels are read back as those of a conversation are.
+// callPatchContact is PATCH /contacts/{id}; labels are read back like those of a conversation.
 const callPatchContact = "patch_contact"
 
 type patchContactCall struct{ *desk }
@@ -59,7 +59,7 @@ type patchContactRequest struct {
 	Labels  *labelChange         `json:"labels,omitempty"`
 }
 
-// contactChange reads what the arguments of a step change of a contact.
+// contactChange returns the changes to a contact that the arguments of a step ask for.
 func (d *desk) contactChange(ctx context.Context, a args) (service.ContactPatch, *labelChange, error) {
 	var patch service.ContactPatch
 	for name, field := range map[string]*service.Opt[string]{"name": &patch.Name, "company": &patch.Company, "city": &patch.City} {
@@ -84,24 +84,25 @@ func (d *desk) contactChange(ctx context.Context, a args) (service.ContactPatch,
 	return patch, &change, nil
 }
 
-// changedContact ends the step with the contact that a patch left, unless its labels did not last.
+// changedContact ends the step with the contact after a patch, unless the change of its labels did
+// not last.
 func changedContact(ctx context.Context, s *actions.Step, labels *labelChange) (actions.Next, bool, error) {
 	r, ok := s.Receipt(callPatchContact)
 	if !ok {
 		return actions.Next{}, false, nil
 	}
-	answer, err := recorded[map[string]any](r.Answer)
+	answer, err := decodeRecorded[map[string]any](r.Answer)
 	if err != nil {
 		return actions.Next{}, true, err
 	}
-	if labels != nil && !labels.in(idsOf(answer["label_ids"])) {
+	if labels != nil && !labels.isApplied(idsOf(answer["label_ids"])) {
 		return actions.Next{}, false, nil
 	}
 	next, err := result(ctx, r, rules.ContactType, nil)
 	return next, true, err
 }
 
-// planContactPatch plans the part of a change that is not so already.
+// planContactPatch plans the part of a change that is not done already.
 func (d *desk) planContactPatch(s *actions.Step, now service.Contact, patch service.ContactPatch, labels *labelChange) (actions.Next, error) {
 	fact := contactFact(now)
 	want := fieldsOf(patch)
@@ -113,22 +114,22 @@ func (d *desk) planContactPatch(s *actions.Step, now service.Contact, patch serv
 	if now.Blocked == want["blocked"] {
 		patch.Blocked = service.Opt[bool]{}
 	}
-	if labels != nil && !labels.in(now.LabelIDs) {
-		patch.LabelIDs = service.Set(labels.on(now.LabelIDs))
+	if labels != nil && !labels.isApplied(now.LabelIDs) {
+		patch.LabelIDs = service.Set(labels.apply(now.LabelIDs))
 	}
 	want = fieldsOf(patch)
 	if len(want) == 0 {
-		return already(fact, phrases.ContactIsSo)
+		return alreadyDone(fact, phrases.ContactIsSo)
 	}
 	if patch.LabelIDs.IsZero() {
 		labels = nil
 	}
-	return intend(s, callPatchContact, actions.Intent{Generation: generation(s, callPatchContact)},
-		patchContactRequest{Contact: now.ID, Patch: patch, Labels: labels}, part(fact, want))
+	return planCall(s, callPatchContact, actions.Intent{Generation: generation(s, callPatchContact)},
+		patchContactRequest{Contact: now.ID, Patch: patch, Labels: labels}, patchedFields(fact, want))
 }
 
 func (c patchContactCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[patchContactRequest](i.Request)
+	in, err := decodeRecorded[patchContactRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -145,7 +146,7 @@ func (c patchContactCall) do(ctx context.Context, _ *actions.Step, i actions.Int
 }
 
 func (c patchContactCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[patchContactRequest, map[string]any](i)
+	in, before, err := decodeIntent[patchContactRequest, map[string]any](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -154,7 +155,7 @@ func (c patchContactCall) settle(ctx context.Context, _ *actions.Step, i actions
 		return actions.Settlement{}, err
 	}
 	want := fieldsOf(in.Patch)
-	switch v := settlePatch(want, before, part(contactFact(now), want), in.Labels); v {
+	switch v := settlePatch(want, before, patchedFields(contactFact(now), want), in.Labels); v {
 	case actions.Happened:
 		return happened(receipt(contactFact(now)))
 	case actions.Overtook:

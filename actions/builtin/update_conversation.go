@@ -30,7 +30,7 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.of("conversation", s.Conversation)
+	id, err := a.objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -51,13 +51,13 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 		patch.Name = service.Set(name)
 	}
 	if len(fieldsOf(patch)) == 0 {
-		return already(nil, phrases.ConversationIsSo)
+		return alreadyDone(nil, phrases.ConversationIsSo)
 	}
 	return planConversationPatch(s, now, patchConversationRequest{Conversation: id, Patch: patch})
 }
 
 // callPatchConversation is PATCH /conversations/{id}. After a change of labels the conversation is
-// read back, because whoever changes them at the same moment writes the whole list too.
+// read back, because a concurrent change writes the whole list, too.
 const callPatchConversation = "patch_conversation"
 
 type patchConversationCall struct{ *desk }
@@ -65,21 +65,21 @@ type patchConversationCall struct{ *desk }
 type patchConversationRequest struct {
 	Conversation string                    `json:"conversation"`
 	Patch        service.ConversationPatch `json:"patch"`
-	Labels       *labelChange              `json:"labels,omitempty"` // how the patch's label_ids came about
+	Labels       *labelChange              `json:"labels,omitempty"` // the change that led to the patch's label_ids
 }
 
-// planConversationLabels plans a change of a conversation's labels, again when it did not last.
+// planConversationLabels plans a change of a conversation's labels, again if it did not last.
 func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, change labelChange) (actions.Next, error) {
 	if r, ok := s.Receipt(callPatchConversation); ok {
-		answer, err := recorded[map[string]any](r.Answer)
+		answer, err := decodeRecorded[map[string]any](r.Answer)
 		if err != nil {
 			return actions.Next{}, err
 		}
-		if change.in(idsOf(answer["label_ids"])) {
+		if change.isApplied(idsOf(answer["label_ids"])) {
 			return done(nil)
 		}
 	}
-	id, err := args(s.Args).of("conversation", s.Conversation)
+	id, err := args(s.Args).objectID("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -87,20 +87,20 @@ func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, chan
 	if err != nil {
 		return actions.Next{}, err
 	}
-	if change.in(conversation.LabelIDs) {
-		return already(nil, phrases.LabelsAreSo)
+	if change.isApplied(conversation.LabelIDs) {
+		return alreadyDone(nil, phrases.LabelsAreSo)
 	}
-	patch := service.ConversationPatch{LabelIDs: service.Set(change.on(conversation.LabelIDs))}
+	patch := service.ConversationPatch{LabelIDs: service.Set(change.apply(conversation.LabelIDs))}
 	return planConversationPatch(s, conversation, patchConversationRequest{Conversation: id, Patch: patch, Labels: &change})
 }
 
 func planConversationPatch(s *actions.Step, now service.Conversation, request patchConversationRequest) (actions.Next, error) {
 	i := actions.Intent{Generation: generation(s, callPatchConversation), Emits: []string{"conversation.updated"}}
-	return intend(s, callPatchConversation, i, request, part(conversationFact(now), fieldsOf(request.Patch)))
+	return planCall(s, callPatchConversation, i, request, patchedFields(conversationFact(now), fieldsOf(request.Patch)))
 }
 
 func (c patchConversationCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[patchConversationRequest](i.Request)
+	in, err := decodeRecorded[patchConversationRequest](i.Request)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -109,7 +109,8 @@ func (c patchConversationCall) do(ctx context.Context, _ *actions.Step, i action
 		return actions.Receipt{}, err
 	}
 	if in.Labels != nil {
-		// What cannot be read back is taken from the answer; failing that, the next plan reads it.
+		// If the conversation cannot be read back, the answer is used; failing that, the next plan reads
+		// it.
 		if read, err := c.GetConversation(ctx, in.Conversation); err == nil {
 			now = read
 		}
@@ -118,7 +119,7 @@ func (c patchConversationCall) do(ctx context.Context, _ *actions.Step, i action
 }
 
 func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	in, before, err := recordedBoth[patchConversationRequest, map[string]any](i)
+	in, before, err := decodeIntent[patchConversationRequest, map[string]any](i)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -127,7 +128,7 @@ func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i ac
 		return actions.Settlement{}, err
 	}
 	want := fieldsOf(in.Patch)
-	switch v := settlePatch(want, before, part(conversationFact(now), want), in.Labels); v {
+	switch v := settlePatch(want, before, patchedFields(conversationFact(now), want), in.Labels); v {
 	case actions.Happened:
 		return happened(in.receipt(now))
 	case actions.Overtook:
@@ -139,5 +140,5 @@ func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i ac
 
 func (r patchConversationRequest) receipt(now service.Conversation) actions.Receipt {
 	set := fieldsOf(r.Patch)
-	return receipt(part(conversationFact(now), set), actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
+	return receipt(patchedFields(conversationFact(now), set), actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: encodeSet(set)})
 }

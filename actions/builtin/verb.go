@@ -35,20 +35,20 @@ type action struct {
 	desk *desk
 }
 
-// A planner says what comes next in a step.
+// A planner returns what comes next in a step.
 type planner func(context.Context, *desk, *actions.Step) (actions.Next, error)
 
 // calls are the kinds of calls that a plan may ask for.
 type calls []kind
 
-// A kind of call has a name, by which intents and receipts are recorded, and is one operation of
-// the service, by the name that the service's reference has for it; empty is none of its.
+// A kind of call has a name, by which intents and receipts are recorded, and the name of its
+// operation in the service's reference; empty if it is no operation of the service.
 type kind struct {
 	name, operation string
 	on              func(*desk) call
 }
 
-// on makes a kind's calls on a desk.
+// on returns the calls of a kind for a desk.
 func on[C interface {
 	~struct{ *desk }
 	call
@@ -59,7 +59,7 @@ func on[C interface {
 // Schema describes the verb.
 func (v *action) Schema() rules.Schema { return v.schema }
 
-// Plan says what comes next in a step.
+// Plan returns what comes next in a step.
 func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
 	next, err := v.plan(ctx, v.desk, s)
 	if err != nil {
@@ -71,8 +71,8 @@ func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	return next, nil
 }
 
-// givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told
-// as words alone: its mark asks for yet another try.
+// givenUp is the end of a call that was refused, or undone, at every attempt. It contains the text
+// of the last refusal without its mark, which would ask for yet another attempt.
 func (v *action) givenUp(s *actions.Step, tries int) error {
 	reason := "what it changes was changed by others each time"
 	if s.Failed != nil {
@@ -91,8 +91,7 @@ func (v *action) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 		if service.Over(s.Until) {
 			return actions.Receipt{}, fmt.Errorf("%s: not made, because its time was over before it could leave", v.schema.Verb)
 		}
-		// An upload is harmless whenever it comes, and whoever calls another service has said how long
-		// that may take.
+		// An upload is harmless whenever it comes, and a call to another system has a timeout of its own.
 		if i.Call != callUpload && i.Call != callHTTP {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, s.Until)
@@ -104,7 +103,7 @@ func (v *action) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 		return actions.Receipt{}, v.failed(err)
 	}
 	r.Call = i.Call
-	return v.desk.shown(r), nil
+	return v.desk.dropHidden(r), nil
 }
 
 // Settle finds out what became of a call.
@@ -118,11 +117,11 @@ func (v *action) Settle(ctx context.Context, s *actions.Step, i actions.Intent) 
 		return actions.Settlement{}, v.failed(err)
 	}
 	out.Receipt.Call = i.Call
-	out.Receipt = v.desk.shown(out.Receipt)
+	out.Receipt = v.desk.dropHidden(out.Receipt)
 	return out, nil
 }
 
-// Made reports whether what an event is about came of a call.
+// Made reports whether a call made the object that an event is about.
 func (v *action) Made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
 	c, err := v.desk.call(i)
 	if err != nil {
@@ -139,7 +138,7 @@ func (v *action) Made(ctx context.Context, i actions.Intent, about actions.Subje
 	return made, nil
 }
 
-// failed names the verb in an error and marks it with what follows.
+// failed adds the verb to an error and marks it.
 func (v *action) failed(err error) error { return classify(fmt.Errorf("%s: %w", v.schema.Verb, err)) }
 
 // A call is one kind of request, with what makes it safe to repeat.
@@ -148,17 +147,17 @@ type call interface {
 	settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error)
 }
 
-// A maker is a call that makes something by which it is known, also without its answer.
+// A maker is a call whose object can be recognised even without the answer.
 type maker interface {
 	made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error)
 }
 
-// sameID reports whether two ids are the same one.
+// sameID reports whether two ids are equal.
 func sameID(a, b string) bool { return a != "" && plain.FoldUUID(a) == plain.FoldUUID(b) }
 
 // A desk is what the verbs and their calls share.
 type desk struct {
-	*service.Client // nil where there is no service to ask
+	*service.Client // nil if there is no service to ask
 	profile         *service.Profile
 	directory       *service.Directory
 	facts           *Facts
@@ -166,10 +165,10 @@ type desk struct {
 	location        *time.Location
 	outside         *outside
 	calls           map[string]call
-	unshown         map[string]bool // what calls set and no event shows
+	hiddenFields    map[string]bool // what calls set and no event shows
 }
 
-// Profile says how the service's objects are to be read.
+// Profile says how the service's objects are decoded.
 func (d *desk) Profile() *service.Profile { return d.profile }
 
 func newDesk(o Options) (*desk, error) {
@@ -177,7 +176,7 @@ func newDesk(o Options) (*desk, error) {
 		return nil, errors.New("builtin: a client is required")
 	}
 	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location, calls: map[string]call{}}
-	d.unshown = unshown(d.profile)
+	d.hiddenFields = hiddenFields(d.profile)
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)
 	}
@@ -205,8 +204,8 @@ func (d *desk) call(i actions.Intent) (call, error) {
 	return c, nil
 }
 
-// intend makes the next step of a plan a call.
-func intend(s *actions.Step, call string, i actions.Intent, request, before any) (actions.Next, error) {
+// planCall returns a plan whose next step is a call.
+func planCall(s *actions.Step, call string, i actions.Intent, request, before any) (actions.Next, error) {
 	i.Call, i.At, i.Planned = call, s.Now, request
 	var err error
 	if i.Request, err = json.Marshal(request); err != nil {
@@ -220,8 +219,8 @@ func intend(s *actions.Step, call string, i actions.Intent, request, before any)
 	return actions.Next{Intent: &i}, nil
 }
 
-// recorded reads a request, a state or an answer back.
-func recorded[T any](raw json.RawMessage) (T, error) {
+// decodeRecorded decodes a recorded request, state or answer.
+func decodeRecorded[T any](raw json.RawMessage) (T, error) {
 	var v T
 	if len(raw) == 0 {
 		return v, nil
@@ -232,30 +231,30 @@ func recorded[T any](raw json.RawMessage) (T, error) {
 	return v, nil
 }
 
-// recordedBoth reads the request and the state before it back.
-func recordedBoth[Request, Before any](i actions.Intent) (in Request, before Before, err error) {
-	if in, err = recorded[Request](i.Request); err == nil {
-		before, err = recorded[Before](i.Before)
+// decodeIntent decodes the request of an intent, and the state before it.
+func decodeIntent[Request, Before any](i actions.Intent) (in Request, before Before, err error) {
+	if in, err = decodeRecorded[Request](i.Request); err == nil {
+		before, err = decodeRecorded[Before](i.Before)
 	}
 	return in, before, err
 }
 
-// receipt records an answer and what the engine will hear of it.
+// receipt returns a receipt with an answer and the events that the call causes.
 func receipt(answer any, caused ...actions.Caused) actions.Receipt {
 	r := actions.Receipt{Caused: caused}
 	if answer != nil {
-		// The call has been made, so an answer that cannot be recorded is not worth a failure.
+		// The call has been made, so an answer that cannot be encoded must not fail it.
 		r.Answer, _ = plain.Append(make([]byte, 0, 512), answer)
 	}
 	return r
 }
 
-// setting is what a call set, as a Caused has it.
-func setting(fields map[string]any) json.RawMessage {
+// encodeSet encodes what a call set, for a Caused.
+func encodeSet(fields map[string]any) json.RawMessage {
 	if len(fields) == 0 {
 		return nil
 	}
-	raw, _ := plain.Encode(fields) // texts and flags, which can be written
+	raw, _ := plain.Encode(fields) // texts and flags can always be encoded
 	return raw
 }
 
@@ -264,8 +263,8 @@ func done(value any) (actions.Next, error) {
 	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Value: value}}, nil
 }
 
-// already ends a step that found everything as it should be.
-func already(value any, code phrases.Code) (actions.Next, error) {
+// alreadyDone ends a step that has nothing to change.
+func alreadyDone(value any, code phrases.Code) (actions.Next, error) {
 	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Why: phrases.New(code), Value: value}}, nil
 }
 
@@ -281,21 +280,20 @@ func settled(v actions.Verdict, code phrases.Code) (actions.Settlement, error) {
 	return actions.Settlement{Verdict: v, Why: phrases.New(code)}, nil
 }
 
-// id turns the name that an argument gives into an id; empty when the argument is not given. One
-// that is given and empty is a mistake: without it the step would do something else than it says.
+// id turns the name in an argument into an id; empty if the argument is not given. An argument that
+// is given and empty is a mistake: without it the step would do something else than it says.
 func (d *desk) id(ctx context.Context, a args, arg string, kind service.Kind) (string, error) {
 	if !a.has(arg) {
 		return "", nil
 	}
-	name, err := a.need(arg)
+	name, err := a.requiredText(arg)
 	if err != nil {
 		return "", err
 	}
 	return d.directory.ID(ctx, kind, name)
 }
 
-// result ends a step with the facts that a call recorded, after finding the names that belong to
-// them.
+// result ends a step with the facts in a receipt, after it has added the names that belong to them.
 func result(ctx context.Context, r actions.Receipt, t *rules.Type, name func(context.Context, map[string]any) error) (actions.Next, error) {
 	v := r.Fact
 	if v == nil {

@@ -4,8 +4,9 @@ package webhook
 
 import "testing"
 
-// What a delivery allocates is bounded, a little above what it is: most of it are the objects
-// and texts that it tells. The race detector allocates besides.
+// TestAllocationsOfADelivery bounds what a delivery allocates, a little above the present amount:
+// most of it are the objects and texts of the event. The race detector allocates in addition, so
+// there is no bound with it.
 func TestAllocationsOfADelivery(t *testing.T) {
 	const most = 58
 	p := newPouch(t)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// sendHead sends the head of a delivery, and of its body no byte, and returns how it is answered,
-// and whether the connection ends after that.
+// sendHead sends the head of a delivery without any byte of its body, and returns the status of the
+// answer, and whether the connection is closed after it.
 func sendHead(t *testing.T, address string, header map[string]string, length int) (status int, closes bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -39,8 +39,8 @@ func sendHead(t *testing.T, address string, header map[string]string, length int
 	return res.StatusCode, res.Close
 }
 
-// TestHeadBeforeBody shows that what the head alone tells to be wrong is refused before any of the
-// body has come.
+// TestHeadBeforeBody shows that a delivery with a wrong head is refused before any of its body has
+// arrived.
 func TestHeadBeforeBody(t *testing.T) {
 	const stamp, sign = "X-Service-Timestamp", "X-Service-Signature"
 	right := signature("whsec_new", "1800000000", body)
@@ -75,8 +75,8 @@ func TestHeadBeforeBody(t *testing.T) {
 	}
 }
 
-// TestLengths shows that bodies up to 1 MiB are taken whole, with and without their length told,
-// and that one byte more is too much.
+// TestLengths shows that bodies up to 1 MiB are accepted, with and without a Content-Length, and
+// that one byte more is too much.
 func TestLengths(t *testing.T) {
 	d := newDesk(t)
 	server := httptest.NewServer(d)
@@ -120,35 +120,35 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// holder holds bytes of a bound, and notes whether it was made to give way.
+// holder returns a body that reserves bytes, and whether it was evicted.
 func holder(b *Bodies, age time.Duration) (u *unverified, gone *bool) {
 	gone = new(bool)
 	return &unverified{bodies: b, began: time.Now().Add(-age), end: func() { *gone = true }}, gone
 }
 
-// TestBodiesGiveWay shows who gives way to whom when there is no room left, and that the bound
-// holds whoever comes.
+// TestBodiesGiveWay shows which body is evicted for which if there is no room left, and that the
+// bound holds in any case.
 func TestBodiesGiveWay(t *testing.T) {
 	b := NewBodies()
 	var gone []*bool
 	var all []*unverified
 	for range 23 {
 		u, g := holder(b, 0)
-		if !u.take(1 << 20) {
+		if !u.reserve(1 << 20) {
 			t.Fatal("no room for 23 of 1 MiB")
 		}
 		all, gone = append(all, u), append(gone, g)
 	}
 	more, _ := holder(b, 0)
-	if more.take(2 << 20) {
+	if more.reserve(2 << 20) {
 		t.Error("a large body takes the place of one that has just begun")
 	}
 	all[0].began = all[0].began.Add(-slowBody)
-	if !more.take(2<<20) || !*gone[0] || *gone[1] {
+	if !more.reserve(2<<20) || !*gone[0] || *gone[1] {
 		t.Error("a large body does not take the place of a slow one")
 	}
 	small, _ := holder(b, 0)
-	if !small.take(smallBody) || !*gone[1] || *gone[2] {
+	if !small.reserve(smallBody) || !*gone[1] || *gone[2] {
 		t.Error("a small body does not take the place of the oldest one")
 	}
 	if !all[2].complete() || all[0].complete() {
@@ -156,7 +156,7 @@ func TestBodiesGiveWay(t *testing.T) {
 	}
 	taken := 0
 	for range 10_000 {
-		if u, _ := holder(b, 0); u.take(smallBody) {
+		if u, _ := holder(b, 0); u.reserve(smallBody) {
 			taken++
 		}
 	}
@@ -166,20 +166,20 @@ func TestBodiesGiveWay(t *testing.T) {
 	for _, u := range append(all, small, more) {
 		u.release()
 	}
-	if b.used != b.leaving+b.held() {
-		t.Errorf("%d bytes are used, and %d held", b.used, b.leaving+b.held())
+	if b.used != b.evicted+b.held() {
+		t.Errorf("%d bytes are used, and %d held", b.used, b.evicted+b.held())
 	}
 }
 
-// held adds up what those hold that do not give way.
+// held returns how many bytes are reserved by bodies that are not evicted.
 func (b *Bodies) held() (n int) {
-	for e := b.coming.Front(); e != nil; e = e.Next() {
+	for e := b.arriving.Front(); e != nil; e = e.Next() {
 		n += e.Value.(*unverified).held
 	}
 	return n
 }
 
-// TestBodiesAtOnce holds the sums together while many come and go.
+// TestBodiesAtOnce checks the sums while many bodies come and go.
 func TestBodiesAtOnce(t *testing.T) {
 	b := NewBodies()
 	var all sync.WaitGroup
@@ -187,17 +187,17 @@ func TestBodiesAtOnce(t *testing.T) {
 		all.Go(func() {
 			for k := range 200 {
 				u, _ := holder(b, time.Duration(k%2)*time.Second)
-				for n := 4 << 10; n <= (64<<10)<<(i%5) && u.take(n); n *= 2 {
+				for n := 4 << 10; n <= (64<<10)<<(i%5) && u.reserve(n); n *= 2 {
 				}
 				if k%3 == 0 && u.complete() {
-					u.wait(func() {})
+					u.allowEviction(func() {})
 				}
 				u.release()
 			}
 		})
 	}
 	all.Wait()
-	if b.used != 0 || b.leaving != 0 || b.coming.Len() != 0 {
-		t.Errorf("%d used, %d leaving, %d there after all have gone", b.used, b.leaving, b.coming.Len())
+	if b.used != 0 || b.evicted != 0 || b.arriving.Len() != 0 {
+		t.Errorf("%d used, %d leaving, %d there after all have gone", b.used, b.evicted, b.arriving.Len())
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the
-// last of two win. So a name that comes twice is refused, also in another case.
+// decode decodes an event. Names are case-sensitive: Go's decoder would accept ID for id, and use
+// the last of two. So a name that comes twice is refused, also in another case.
 func decode(body []byte) (rules.Event, error) {
 	var e rules.Event
 	var created string
@@ -25,14 +25,14 @@ func decode(body []byte) (rules.Event, error) {
 		seen[folded] = true
 		switch m.Name {
 		case "id":
-			e.ID = plain.FoldUUID(m.Text()) // a repeat may write it in the other letters
+			e.ID = plain.FoldUUID(m.Text()) // a repeat may have the other case
 		case "type":
 			e.Type = m.Text()
 		case "created_at":
 			created = m.Text()
 		case "tenant_id":
 			if e.Tenant = m.Text(); e.Tenant == "" && m.Value() != nil {
-				e.Tenant = strings.Trim(m.Raw, `"`) // a number is as good an identifier as a text
+				e.Tenant = strings.Trim(m.Raw, `"`) // an identifier may be a number or a text
 			}
 		case "data":
 			data, ok := m.Value().(map[string]any)
@@ -66,9 +66,8 @@ func decode(body []byte) (rules.Event, error) {
 	return e, nil
 }
 
-// asRecorded returns JSON that can be recorded as it came; empty is that it must be written anew.
-// What is recorded is searched, so that no letter may hide behind an escape, and every letter must
-// be one.
+// asRecorded returns JSON that can be recorded unchanged; empty if it must be encoded anew.
+// Recorded JSON is searched as text, so it must not contain escaped letters or invalid UTF-8.
 func asRecorded(raw string) string {
 	if strings.Contains(raw, `\u`) || !utf8.ValidString(raw) {
 		return ""
@@ -76,8 +75,8 @@ func asRecorded(raw string) string {
 	return raw
 }
 
-// lane names what an event concerns: its conversation, else its card, else its attendance, else its
-// message, else the event alone. Events of one lane are handled one after the other.
+// lane returns the lane of an event: of its conversation, else its card, else its attendance, else
+// its message, else one of its own. Events of one lane are handled one after the other.
 func lane(p *service.Profile, e rules.Event) string {
 	if kind, id := p.EventPlace(e.Type, e.Data); id != "" {
 		return rules.LaneOf(string(kind), id)

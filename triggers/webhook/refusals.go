@@ -6,53 +6,53 @@ import (
 	"time"
 )
 
-// tellEvery is how often the log tells of deliveries that were refused for the same reason: anybody
-// can send some, as fast as the network allows, and that must not fill the disk.
-const tellEvery = time.Minute
+// logEvery is how often deliveries that were refused for the same reason are logged: any sender can
+// send them, as fast as the network allows, and they must not fill the disk.
+const logEvery = time.Minute
 
-// refusals tell the log of deliveries that were refused: the first of each outcome at once, and
-// those behind it by their number.
+// refusals logs refused deliveries: the first of each outcome at once, and the number of those that
+// follow.
 type refusals struct {
 	log       *slog.Logger
 	workspace string
 
-	mu     sync.Mutex
-	untold map[Outcome]*untold // since the last line
+	mu       sync.Mutex
+	unlogged map[Outcome]*unlogged // since the last line
 }
 
-// untold is how many were refused of which the log does not tell yet.
-type untold struct {
+// unlogged counts refusals that are not in the log yet.
+type unlogged struct {
 	count  int
-	reason error // of the last
+	reason error // of the last one
 }
 
-func (r *refusals) tell(o Outcome, reason error) {
+func (r *refusals) add(o Outcome, reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if u := r.untold[o]; u != nil {
+	if u := r.unlogged[o]; u != nil {
 		u.count++
 		u.reason = reason
 		return
 	}
-	if r.untold == nil {
-		r.untold = map[Outcome]*untold{}
+	if r.unlogged == nil {
+		r.unlogged = map[Outcome]*unlogged{}
 	}
-	r.untold[o] = &untold{}
+	r.unlogged[o] = &unlogged{}
 	r.log.Warn("delivery refused", "workspace", r.workspace, "outcome", string(o), "reason", reason)
-	time.AfterFunc(tellEvery, func() { r.sumUp(o) })
+	time.AfterFunc(logEvery, func() { r.logSummary(o) })
 }
 
-// sumUp tells of those that were not told of. After a while without any the next one is told of at
-// once again.
-func (r *refusals) sumUp(o Outcome) {
+// logSummary logs the refusals that are not in the log yet. If there were none for a while, the
+// next one is logged at once again.
+func (r *refusals) logSummary(o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := r.untold[o]
+	u := r.unlogged[o]
 	if u.count == 0 {
-		delete(r.untold, o)
+		delete(r.unlogged, o)
 		return
 	}
 	r.log.Warn("more deliveries refused", "workspace", r.workspace, "outcome", string(o), "count", u.count, "last_reason", u.reason)
-	*u = untold{}
-	time.AfterFunc(tellEvery, func() { r.sumUp(o) })
+	*u = unlogged{}
+	time.AfterFunc(logEvery, func() { r.logSummary(o) })
 }

@@ -19,18 +19,18 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// scratch has the buffers for verifying one delivery. It is pooled, and
-// nothing of it is handed on.
+// scratch has the buffers for verifying one delivery. It is pooled, and no part of it is used after
+// release.
 type scratch struct {
-	signed []byte   // what the signature is over: the timestamp, a dot and the body, of a large one its beginning
-	head   int      // the bytes of it that come before the body
-	more   [][]byte // the rest of a large body, in pieces that are used for one after another
-	macs   []keyed  // of the secrets that were tried last
+	signed []byte     // the signed bytes: the timestamp, a dot and the body; of a large body, its beginning
+	head   int        // how many of these come before the body
+	more   [][]byte   // the rest of a large body, in pooled pieces
+	macs   []keyedMAC // for the secrets that were tried last
 	sum    []byte
 }
 
-// A keyed is what signs with a secret.
-type keyed struct {
+// A keyedMAC signs with a secret.
+type keyedMAC struct {
 	hash.Hash
 	secret service.Secret
 }
@@ -38,14 +38,14 @@ type keyed struct {
 const (
 	// maxScratch is how much memory is kept for the next delivery: most need a few KiB.
 	maxScratch = smallBody + 1<<10
-	// firstRoom is where a body begins that does not tell its length.
+	// firstRoom is the first reservation for a body without a Content-Length.
 	firstRoom = 4 << 10
-	// pieceSize is of the pieces of a large body.
+	// pieceSize is the size of the pieces of a large body.
 	pieceSize = 64 << 10
 )
 
-// pieces are free pieces of large bodies. Without them a sender of large bodies that are refused
-// would keep the garbage collector busy.
+// pieces pools the pieces of large bodies. Without the pool, a sender of large bodies that are
+// refused would keep the garbage collector busy.
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // release returns a scratch to the pool.
@@ -60,7 +60,7 @@ func (r *Receiver) release(d *scratch) {
 	}
 }
 
-// body returns what was read.
+// body returns the body that was read.
 func (d *scratch) body() []byte {
 	if len(d.more) == 0 {
 		return d.signed[d.head:]
@@ -68,14 +68,14 @@ func (d *scratch) body() []byte {
 	return slices.Concat(append([][]byte{d.signed[d.head:]}, d.more...)...)
 }
 
-// read takes in what is signed, with a body of that length; -1 is that it is not told. Before it
-// needs room for more of the body it takes that.
-func (d *scratch) read(timestamp string, body io.Reader, length int64, take func(n int) bool) error {
+// read reads the signed bytes, with a body of the given length; -1 if it is unknown. It calls
+// reserve before it reads more of the body than it has room for.
+func (d *scratch) read(timestamp string, body io.Reader, length int64, reserve func(n int) bool) error {
 	room := firstRoom
 	if length >= 0 {
 		room = min(int(length), smallBody)
 	}
-	if !take(requestCost + room) {
+	if !reserve(requestCost + room) {
 		return errCrowded
 	}
 	d.head = len(timestamp) + 1
@@ -89,13 +89,13 @@ func (d *scratch) read(timestamp string, body io.Reader, length int64, take func
 		case len(*part) < limit:
 		case room < smallBody:
 			more := min(max(room, firstRoom), smallBody-room)
-			if !take(more) {
+			if !reserve(more) {
 				return errCrowded
 			}
 			room += more
 			continue
 		default:
-			if !take(pieceSize) {
+			if !reserve(pieceSize) {
 				return errCrowded
 			}
 			d.more = append(d.more, pieces.Get().(*[pieceSize]byte)[:0])
@@ -114,14 +114,14 @@ func (d *scratch) read(timestamp string, body io.Reader, length int64, take func
 	}
 }
 
-// sign returns what a secret, one of several, makes of what is signed. It is good until the next.
+// sign returns the signature by the i-th secret. It is valid until the next call.
 func (d *scratch) sign(i int, secret service.Secret) []byte {
 	if i == len(d.macs) {
-		d.macs = append(d.macs, keyed{})
+		d.macs = append(d.macs, keyedMAC{})
 	}
 	mac := &d.macs[i]
 	if mac.Hash == nil || mac.secret != secret {
-		*mac = keyed{hmac.New(sha256.New, []byte(secret)), secret}
+		*mac = keyedMAC{hmac.New(sha256.New, []byte(secret)), secret}
 	}
 	mac.Reset()
 	mac.Write(d.signed)
@@ -132,14 +132,14 @@ func (d *scratch) sign(i int, secret service.Secret) []byte {
 	return d.sum
 }
 
-// A claim is what the head of a delivery says of its signature.
+// A claim is what the head of a delivery says about its signature.
 type claim struct {
 	timestamp string
 	at        time.Time
 	signature []byte
 }
 
-// claim reads the head of a delivery, and refuses what cannot be right whatever the body is.
+// claim reads the head of a delivery, and refuses what is wrong whatever the body is.
 func (r *Receiver) claim(req *http.Request) (c claim, outcome Outcome, err error) {
 	timestamp, signature := req.Header.Get(r.headers.timestamp), req.Header.Get(r.headers.signature)
 	if timestamp == "" || signature == "" {
@@ -165,13 +165,13 @@ func (r *Receiver) claim(req *http.Request) (c claim, outcome Outcome, err error
 	return claim{timestamp, at, given}, "", nil
 }
 
-// verify decides whether a delivery comes from the service. The signature is over the timestamp
-// and the raw bytes.
+// verify decides whether a delivery comes from the service. The signature covers the timestamp and
+// the raw bytes.
 func (r *Receiver) verify(c claim, d *scratch, secrets []service.Secret) (Outcome, error) {
 	if len(secrets) == 0 {
 		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
 	}
-	// Every secret is tried, also after one fits: the time that it takes tells nothing.
+	// Try every secret, also after one matches, so that the time taken reveals nothing.
 	genuine := false
 	for i, secret := range secrets {
 		if hmac.Equal(c.signature, d.sign(i, secret)) && secret != "" {
@@ -184,9 +184,9 @@ func (r *Receiver) verify(c claim, d *scratch, secrets []service.Secret) (Outcom
 	return "", nil
 }
 
-// agrees reports headers that say something else than the body. The body counts, because only the
+// checkHeaders returns an error if headers differ from the body. The body counts, because only the
 // body is signed.
-func (r *Receiver) agrees(h http.Header, id, typ string) error {
+func (r *Receiver) checkHeaders(h http.Header, id, typ string) error {
 	if v := h.Get(r.headers.id); v != "" && plain.FoldUUID(v) != id {
 		return fmt.Errorf("%s says %.200q and the body %q", r.headers.id, v, id)
 	}

@@ -1,5 +1,5 @@
-// Package webhook receives the service's signed deliveries: it verifies, decodes, records and only
-// then answers.
+// Package webhook receives the service's signed deliveries: it verifies, decodes and records an
+// event, and only then answers.
 package webhook
 
 import (
@@ -22,13 +22,12 @@ const (
 	// MaxAge is how far the time of a signature may be from ours, either way.
 	MaxAge = 5 * time.Minute
 
-	// bodyTime is how long a body may take to come: the service waits 8 seconds for the answer.
+	// bodyTime is how long a body may take to arrive: the service waits 8 seconds for the answer.
 	bodyTime = 5 * time.Second
-	// recordTime is how long recording may take. It goes on when the one who delivers has gone
-	// away.
+	// recordTime is how long recording may take. It continues if the sender disconnects.
 	recordTime = 8 * time.Second
-	// comeAgain is the Retry-After of what was refused because of too many bodies, in seconds.
-	comeAgain = "1"
+	// retryAfter is the Retry-After, in seconds, of a delivery refused because of too many bodies.
+	retryAfter = "1"
 )
 
 // An Outcome says what became of a delivery. Every outcome is counted.
@@ -38,41 +37,41 @@ type Outcome string
 const (
 	Recorded    Outcome = "recorded"
 	Duplicate   Outcome = "duplicate"
-	NoSecret    Outcome = "no_secret"     // none is configured, so nothing can be trusted
+	NoSecret    Outcome = "no_secret"     // none is configured, so no delivery can be trusted
 	Unsigned    Outcome = "unsigned"      // a header is missing
 	Forged      Outcome = "bad_signature" // signed with another secret, or not at all
-	Stale       Outcome = "stale"         // its timestamp is over five minutes old; nobody knows whether it is signed
+	Stale       Outcome = "stale"         // its timestamp is over five minutes old; the signature was not checked
 	Early       Outcome = "early"         // its timestamp is over five minutes ahead of our clock
 	TooLarge    Outcome = "too_large"
 	NotAnEvent  Outcome = "not_an_event"
-	Mismatch    Outcome = "header_mismatch" // the headers, which are not signed, disagree with the body
-	Interrupted Outcome = "interrupted"     // the body broke off, or did not come in time
-	Crowded     Outcome = "crowded"         // too many bodies came at once that nobody has verified
+	Mismatch    Outcome = "header_mismatch" // the headers, which are not signed, differ from the body
+	Interrupted Outcome = "interrupted"     // the body ended early, or did not arrive in time
+	Crowded     Outcome = "crowded"         // too many unverified bodies arrived at once
 	Unavailable Outcome = "unavailable"     // the journal could not record it; the service will deliver it again
 )
 
 // Options configure a Receiver. Sink and Secrets are required.
 type Options struct {
 	Workspace string
-	// Secrets returns the signing secrets that count for what was signed at a time: several while
+	// Secrets returns the signing secrets that are valid for a signature of that time: several while
 	// one is being rotated.
 	Secrets func(signed time.Time) []service.Secret
-	// Renew returns them once more, when a signature fits none of those that Secrets gave: one may
-	// just have been rotated. It may take a few seconds. Nil knows no others.
+	// Renew returns the secrets again if a signature matches none of those from Secrets: one may just
+	// have been rotated. It may take a few seconds. Nil means that there are no others.
 	Renew func(ctx context.Context, signed time.Time) []service.Secret
 	// Sink records the events.
 	Sink triggers.Sink
-	// Profile says what the headers are called and where an event's data carries what it is about; nil
-	// is the default one.
+	// Profile has the names of the headers, and where an event's data has the ids of what it is about;
+	// nil means the default one.
 	Profile *service.Profile
-	// Bodies bounds the memory of what is not verified yet, over all receivers that share it; nil
-	// is a bound for this one.
+	// Bodies bounds the memory of unverified bodies, over all receivers that share it; nil makes one
+	// for this receiver.
 	Bodies *Bodies
-	// Verified is told of each request whose signature is right; nil is nobody.
+	// Verified is called with each request whose signature is right; it may be nil.
 	Verified func(*http.Request)
-	// Count is told what became of each delivery; nil is nobody.
+	// Count is called with the outcome of each delivery; it may be nil.
 	Count func(Outcome)
-	// Now is the clock; nil is the real one.
+	// Now is the clock; nil means the real one.
 	Now    func() time.Time
 	Logger *slog.Logger // nil means no log
 }
@@ -116,9 +115,9 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// ServeHTTP answers one delivery: 202 recorded, 200 a duplicate, 401 not to be trusted, 400 not an
-// event, 413 too large, 503 not recorded. The head is looked at before the body is read, and the
-// signature before anything else of the body.
+// ServeHTTP answers one delivery: 202 recorded, 200 duplicate, 401 not trusted, 400 not an event,
+// 413 too large, 503 not recorded. It checks the head before it reads the body, and the signature
+// before anything else of the body.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -128,19 +127,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	outcome, reason := r.receive(w, req)
 	r.options.Count(outcome)
 	if reason != nil {
-		r.refusals.tell(outcome, reason)
+		r.refusals.add(outcome, reason)
 	}
 	status, body := answer(outcome)
 	w.Header().Set("Content-Type", "application/json")
 	if outcome == Crowded {
-		w.Header().Set("Retry-After", comeAgain)
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) // who delivers may have gone away
+	_, _ = io.WriteString(w, body) // the sender may have disconnected
 }
 
-// answer returns what the service is told. Why a delivery is not trusted stays between us and the
-// log.
+// answer returns the answer to the service. The reason why a delivery is not trusted is in the log
+// only.
 func answer(o Outcome) (status int, body string) {
 	switch o {
 	case Recorded:
@@ -159,11 +158,11 @@ func answer(o Outcome) (status int, body string) {
 
 // receive takes a delivery through its steps, in this order.
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, error) {
-	event, outcome, err := r.open(w, req)
+	event, outcome, err := r.readEvent(w, req)
 	if err != nil {
 		return outcome, err
 	}
-	if err := r.agrees(req.Header, event.ID, event.Type); err != nil {
+	if err := r.checkHeaders(req.Header, event.ID, event.Type); err != nil {
 		return Mismatch, err
 	}
 	event.Workspace, event.ReceivedAt = r.options.Workspace, r.options.Now()
@@ -181,16 +180,16 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 	return Recorded, nil
 }
 
-// open reads a delivery, verifies it and decodes it.
-func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.Event, outcome Outcome, err error) {
+// readEvent reads a delivery, verifies it and decodes it.
+func (r *Receiver) readEvent(w http.ResponseWriter, req *http.Request) (event rules.Event, outcome Outcome, err error) {
 	claimed, outcome, err := r.claim(req)
 	if err != nil {
-		hangUp(w, req)
+		closeAfterAnswer(w, req)
 		return event, outcome, err
 	}
 	d := r.scratches.Get().(*scratch)
 	defer r.release(d)
-	if outcome, err := r.admit(w, req, d, claimed); err != nil {
+	if outcome, err := r.readVerified(w, req, d, claimed); err != nil {
 		return event, outcome, err
 	}
 	r.options.Verified(req)
@@ -198,18 +197,18 @@ func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.E
 	return event, NotAnEvent, err
 }
 
-// hangUp ends the connection after the answer, because a body is left on it that nobody wants to
-// read. Without the deadline net/http would read some of it all the same, for as long as it takes
-// to come. Over HTTP/2 the stream ends by itself.
-func hangUp(w http.ResponseWriter, req *http.Request) {
+// closeAfterAnswer closes the connection after the answer, because there is an unread body on it.
+// Without the deadline net/http would still read some of it, for as long as it takes to arrive.
+// Over HTTP/2 the stream ends by itself.
+func closeAfterAnswer(w http.ResponseWriter, req *http.Request) {
 	if req.ProtoMajor == 1 && req.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
 	}
 }
 
-// admit reads a body within the bounds of time and memory, and verifies it.
-func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim) (outcome Outcome, err error) {
+// readVerified reads a body within the bounds of time and memory, and verifies it.
+func (r *Receiver) readVerified(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim) (outcome Outcome, err error) {
 	control, now := http.NewResponseController(w), time.Now() // not every writer has a connection
 	body := &unverified{bodies: r.options.Bodies, began: now, end: func() { _ = control.SetReadDeadline(now.Add(-time.Second)) }}
 	defer func() {
@@ -218,8 +217,8 @@ func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *scratch, c
 		}
 	}()
 	_ = control.SetReadDeadline(now.Add(bodyTime))
-	if outcome, err = r.read(w, req, d, claimed, body); err != nil {
-		hangUp(w, req)
+	if outcome, err = r.readBody(w, req, d, claimed, body); err != nil {
+		closeAfterAnswer(w, req)
 		return outcome, err
 	}
 	_ = control.SetReadDeadline(time.Time{}) // recording may take longer
@@ -227,7 +226,7 @@ func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *scratch, c
 	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
-		body.wait(cancel)
+		body.allowEviction(cancel)
 		outcome, err = r.verify(claimed, d, r.options.Renew(ctx, claimed.at))
 	}
 	return outcome, err
@@ -235,10 +234,10 @@ func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *scratch, c
 
 var errCrowded = errors.New("too many bodies came at once that nobody has verified")
 
-// read takes in the body.
-func (r *Receiver) read(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim, body *unverified) (Outcome, error) {
-	from := awaited{http.MaxBytesReader(w, req.Body, maxBody), body}
-	err := d.read(claimed.timestamp, from, req.ContentLength, body.take)
+// readBody reads the body.
+func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim, body *unverified) (Outcome, error) {
+	from := waitingReader{http.MaxBytesReader(w, req.Body, maxBody), body}
+	err := d.read(claimed.timestamp, from, req.ContentLength, body.reserve)
 	if err == nil && body.complete() {
 		return "", nil
 	}

@@ -23,26 +23,26 @@ const written = `{"id":"0192f3a4-0000-7000-8000-000000000001","type":"message.re
 	`"contact":{"id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana","phone":"+5511988887777","company":null,"city":null,"channel_id":null,"label_ids":[],"blocked":false,` +
 	`"created_at":"2027-01-15T08:00:00.000Z","updated_at":"2027-01-15T08:00:00.000Z"}}}`
 
-// A deaf writer takes an answer and keeps nothing of it.
-type deaf struct {
+// A discardWriter accepts an answer and discards it.
+type discardWriter struct {
 	header http.Header
 	status int
 }
 
-func (d *deaf) Header() http.Header               { return d.header }
-func (d *deaf) WriteHeader(status int)            { d.status = status }
-func (d *deaf) Write(b []byte) (int, error)       { return len(b), nil }
-func (d *deaf) WriteString(s string) (int, error) { return len(s), nil }
+func (d *discardWriter) Header() http.Header               { return d.header }
+func (d *discardWriter) WriteHeader(status int)            { d.status = status }
+func (d *discardWriter) Write(b []byte) (int, error)       { return len(b), nil }
+func (d *discardWriter) WriteString(s string) (int, error) { return len(s), nil }
 
-// A pouch is a delivery that can be received again and again.
-type pouch struct {
+// A repeated is a delivery that can be received again and again.
+type repeated struct {
 	*Receiver
 	request *http.Request
 	body    *strings.Reader
-	answer  deaf
+	answer  discardWriter
 }
 
-func newPouch(t testing.TB) *pouch {
+func newPouch(t testing.TB) *repeated {
 	now := time.Unix(1_800_000_000, 0)
 	r, err := New(Options{
 		Workspace: "default", Now: func() time.Time { return now }, Secrets: func(time.Time) []service.Secret { return []service.Secret{"whsec_new"} },
@@ -51,7 +51,7 @@ func newPouch(t testing.TB) *pouch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pouch{Receiver: r, body: strings.NewReader(written), answer: deaf{header: http.Header{}}}
+	p := &repeated{Receiver: r, body: strings.NewReader(written), answer: discardWriter{header: http.Header{}}}
 	p.request, err = http.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook", io.NopCloser(p.body))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func newPouch(t testing.TB) *pouch {
 	return p
 }
 
-func (p *pouch) deliver(t testing.TB) {
+func (p *repeated) deliver(t testing.TB) {
 	p.body.Reset(written)
 	p.request.Body = io.NopCloser(p.body)
 	p.ServeHTTP(&p.answer, p.request)
@@ -73,8 +73,8 @@ func (p *pouch) deliver(t testing.TB) {
 	}
 }
 
-// What a delivery costs beside the network and the journal: its signature is checked, it is
-// decoded, and its lane is found.
+// BenchmarkReceive measures a delivery without the network and the journal: checking its signature,
+// decoding it, and finding its lane.
 func BenchmarkReceive(b *testing.B) {
 	p := newPouch(b)
 	b.ReportAllocs()

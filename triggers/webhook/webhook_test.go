@@ -24,7 +24,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// memory is a sink that keeps events by their ids, as the journal does.
+// memory is a sink that keeps events by their ids, like the journal.
 type memory struct {
 	mu     sync.Mutex
 	events []rules.Event
@@ -54,7 +54,7 @@ func (m *memory) accept(ctx context.Context, events ...rules.Event) ([]bool, err
 	return fresh, nil
 }
 
-// desk is a receiver under test with what it counted.
+// desk is a receiver under test with its counts.
 type desk struct {
 	*Receiver
 	memory  memory
@@ -93,7 +93,7 @@ func signature(secret, timestamp, body string) string {
 
 const body = `{"id":"e1","type":"message.received","created_at":"2027-01-15T08:00:00Z","tenant_id":"t1","data":{"message":{"id":"m1","text":"hi"},"conversation":{"id":"c1"}}}`
 
-// delivery returns a request as the service sends it; change makes it another one.
+// delivery returns a request as the service sends it; change modifies it.
 func (d *desk) delivery(body string, change func(*http.Request)) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
 	timestamp := strconv.FormatInt(d.now.Unix(), 10)
@@ -147,7 +147,7 @@ func TestIDInCapitals(t *testing.T) {
 	}
 }
 
-// TestTimesOfOthers shows that other forms of ISO 8601 are events too: a delivery refused for its
+// TestTimesOfOthers shows that other forms of ISO 8601 are accepted: a delivery refused for its
 // form would be refused for ever.
 func TestTimesOfOthers(t *testing.T) {
 	for _, created := range []string{"2027-01-15T08:00:00", "2027-01-15T08:00:00.123456", "2027-01-15T08:00:00+0000", "2027-01-15T08:00Z", "20270115T080000Z", "2027-01-15 08:00:00Z"} {
@@ -170,8 +170,8 @@ func TestOldSecretWorksDuringRotation(t *testing.T) {
 	}
 }
 
-// TestRenewedSecret shows that a secret that was rotated a moment ago is found, that Renew is asked
-// for nothing else, and that it lets nobody in without a signature.
+// TestRenewedSecret shows that a secret that was rotated a moment ago is found, that Renew is
+// called for nothing else, and that it admits no delivery without a signature.
 func TestRenewedSecret(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -212,8 +212,8 @@ func TestRenewedSecret(t *testing.T) {
 	}
 }
 
-// TestRefuses shows that what cannot be trusted or understood is refused, counted with its reason,
-// and not recorded.
+// TestRefuses shows that a delivery that cannot be trusted or decoded is refused, counted with its
+// reason, and not recorded.
 func TestRefuses(t *testing.T) {
 	resign := func(offset time.Duration) func(*http.Request) {
 		return func(r *http.Request) {
@@ -314,8 +314,8 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// TestGoneAway shows that what was verified is recorded, also when the one who delivers has gone
-// away meanwhile.
+// TestGoneAway shows that a verified delivery is recorded even if its sender has disconnected
+// meanwhile.
 func TestGoneAway(t *testing.T) {
 	d := newDesk(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -451,8 +451,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestTextAsRecorded shows which JSON is recorded as it came: what is recorded is searched, so that
-// no letter hides behind an escape.
+// TestTextAsRecorded shows which JSON is recorded unchanged: recorded JSON is searched as text, so
+// it must not contain escaped letters.
 func TestTextAsRecorded(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"text":"João","n":1.50}`: `{"text":"João","n":1.50}`,
@@ -467,8 +467,8 @@ func TestTextAsRecorded(t *testing.T) {
 	}
 }
 
-// TestDeliveriesAreApart lets deliveries of all lengths come one after another and at once, while
-// the secrets change: each is judged by what it is itself.
+// TestDeliveriesAreApart receives deliveries of all lengths, one after another and at once, while
+// the secrets change: no delivery affects the outcome of another.
 func TestDeliveriesAreApart(t *testing.T) {
 	d := newDesk(t)
 	numbered := func(i int) string {
@@ -505,7 +505,7 @@ func TestDeliveriesAreApart(t *testing.T) {
 	}
 }
 
-// lines is a log. A timer writes to it too.
+// lines is a log. A timer writes to it, too.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -517,7 +517,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// take returns what was written since it was called before.
+// take returns the lines since its last call.
 func (l *lines) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -525,8 +525,8 @@ func (l *lines) take() string {
 	return l.b.String()
 }
 
-// TestFloodOfRefusals shows that a flood of deliveries that nobody signed takes a few lines of the
-// log, which tell how many there were.
+// TestFloodOfRefusals shows that a flood of unsigned deliveries takes a few lines of the log, which
+// say how many there were.
 func TestFloodOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
@@ -550,25 +550,25 @@ func TestFloodOfRefusals(t *testing.T) {
 		}
 		d.serve(d.delivery(body, unsigned))
 		told(`msg="delivery refused" workspace=default outcome=bad_signature`, "outcome=unsigned")
-		time.Sleep(tellEvery)
+		time.Sleep(logEvery)
 		told(`msg="more deliveries refused" workspace=default outcome=bad_signature count=999`)
 		d.serve(d.delivery(body, forged))
-		time.Sleep(tellEvery)
+		time.Sleep(logEvery)
 		told("count=1 ")
-		time.Sleep(tellEvery)
+		time.Sleep(logEvery)
 		synctest.Wait() // until it is known that there were none
 		d.serve(d.delivery(body, forged))
 		told(`msg="delivery refused"`)
 		if d.counts[Forged] != 1002 || d.counts[Unsigned] != 1 {
 			t.Errorf("counted %v", d.counts)
 		}
-		time.Sleep(2 * tellEvery)
+		time.Sleep(2 * logEvery)
 	})
 }
 
-// TestLongNames shows that nothing that names is longer than a name: an event whose company is not
-// one is refused with the reason, and one whose conversation is not one is in a lane that is named
-// so that every journal can record it.
+// TestLongNames shows that no name is longer than a name may be: an event with too long a company
+// is refused with the reason, and one with too long a conversation gets a lane whose name every
+// journal can record.
 func TestLongNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		old, new     string

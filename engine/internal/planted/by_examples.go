@@ -59,7 +59,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "what a call will cause is not waited for", Edits: []Edit{
-		{"engine/own.go", `		if waits, err := v.await(ctx, r, rec, e, f); waits || err != nil {
+		{"engine/own.go", `		if waits, err := v.awaitAnswer(ctx, r, rec, e, f); waits || err != nil {
 			return waits, err
 		}
 `, ``},
@@ -96,9 +96,9 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "own effects are not recognised", Edits: []Edit{
-		{"engine/own.go", `		case f.shows(e, fact, c, again):
+		{"engine/own.go", `		case f.matchesCall(e, fact, c, again):
 			return c, nil
-`, `		case f.shows(e, fact, c, again) && e.Type == "":
+`, `		case f.matchesCall(e, fact, c, again) && e.Type == "":
 			return c, nil
 `},
 	}},
@@ -112,7 +112,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "what a person does after the engine is taken for its own", Edits: []Edit{
-		{"engine/own.go", `	if c.Used && !again || isUpTo(e, c.After) || e.CreatedAt`, `	if e.CreatedAt`},
+		{"engine/own.go", `	if c.Used && !again || recordedBy(e, c.After) || e.CreatedAt`, `	if e.CreatedAt`},
 		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
@@ -150,10 +150,10 @@ var byExamples = []Bug{
 		{"engine/act.go", `	case actions.IsPermanent(err):
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	return k.later(`, `	case err != nil:
+	return k.retryLater(`, `	case err != nil:
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	return k.later(`},
+	return k.retryLater(`},
 	}},
 	{Name: "a version conflict is the end", Edits: []Edit{
 		{"actions/builtin/classify.go", `		return actions.Stale(err)
@@ -163,9 +163,9 @@ var byExamples = []Bug{
 	{Name: "the generation stays the same after a version conflict", Edits: []Edit{
 		{"engine/act.go", `		rec.Generation++
 		rec.Intent = nil
-		rec.erred(taken, err)
+		rec.setError(taken, err)
 `, `		rec.Intent = nil
-		rec.erred(taken, err)
+		rec.setError(taken, err)
 `},
 	}},
 	{Name: "only_from is not looked at", Edits: []Edit{

@@ -4,7 +4,7 @@ package planted
 // that users met.
 var bySimulation = []Bug{
 	{Name: "what was written before the question is its answer", Edits: []Edit{
-		{"engine/question.go", `	return after.before(at, e.Seq) && !(`, `	return after.before(at.Add(time.Minute), e.Seq) && !(`},
+		{"engine/question.go", `	return after.isBefore(at, e.Seq) && !(`, `	return after.isBefore(at.Add(time.Minute), e.Seq) && !(`},
 	}},
 	{Name: "what is stopped is not looked at in the commit of an intent", Edits: []Edit{
 		{"engine/journal/ledger/save.go", `s.change.Call, s.change.At); h != nil {`, `s.change.Call, s.change.At); h != nil && h.Kind != journal.HoldPerson {`},
@@ -19,12 +19,12 @@ var bySimulation = []Bug{
 	}, Unseen: "a data race, and one goroutine plays a desk", Finder: [2]string{"./rules", "TestExplainAtOnce"}, Flags: []string{"-race", "-short"}},
 	{Name: "only the first try of a call is announced", Edits: []Edit{
 		{"engine/act.go", `	if rec.Intent.Elsewhere {
-		k.mark(`, `	if rec.Intent.Elsewhere && taken.Attempts < 2 {
-		k.mark(`},
+		k.addMarks(`, `	if rec.Intent.Elsewhere && taken.Attempts < 2 {
+		k.addMarks(`},
 	}},
 	{Name: "the mark of a call that has failed for good stays", Edits: []Edit{
 		{"engine/act.go", `	if !rec.Doubt {
-		k.unmark(k.run, taken, rec) // it had no effect, and is announced again where it is repeated
+		k.removeMarks(k.run, taken, rec) // it had no effect; a repeat adds the marks again
 	}
 `, ``},
 		{"engine/fail.go", `	k.endCall(k.run, taken, rec)
@@ -40,7 +40,7 @@ var bySimulation = []Bug{
 	}},
 
 	{Name: "a mark stays when the answer has come", Edits: []Edit{
-		{"engine/act.go", `	k.unmark(k.run, taken, rec)
+		{"engine/act.go", `	k.removeMarks(k.run, taken, rec)
 	k.change.Caused = slices.Grow(`, `	k.change.Caused = slices.Grow(`},
 	}},
 	{Name: "what is stopped is read a second late", Edits: []Edit{
@@ -68,11 +68,11 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "a lane that was claimed before a reload is never given back", Edits: []Edit{
-		{"engine/visit.go", `	v.plan()
+		{"engine/visit.go", `	v.planNext()
 	return v.save(ctx, true)
 }
 
-// stopped`, `	v.plan()
+// stopped`, `	v.planNext()
 	if v.workspace.rules.Load() != v.set {
 		return nil
 	}
@@ -82,10 +82,10 @@ var bySimulation = []Bug{
 // stopped`},
 		{"engine/visit.go", `	stopping func() bool `, `	set      *rules.Set
 	stopping func() bool `},
-		{"engine/visit.go", `	v.since = v.moment()`, `	if v.workspace != nil {
+		{"engine/visit.go", `	v.since = v.traceTime()`, `	if v.workspace != nil {
 		v.set = v.workspace.rules.Load()
 	}
-	v.since = v.moment()`},
+	v.since = v.traceTime()`},
 	}},
 
 	{Name: "runs go on with the rules of today", Edits: []Edit{
@@ -132,7 +132,7 @@ var bySimulation = []Bug{
 `, ``},
 	}},
 	{Name: "on_error is not taken", Edits: []Edit{
-		{"engine/fail.go", `k.take(ctx, k.rule.OnError)`, `k.take(ctx, k.rule.OnError[:0])`},
+		{"engine/fail.go", `k.takeSteps(ctx, k.rule.OnError)`, `k.takeSteps(ctx, k.rule.OnError[:0])`},
 	}},
 	{Name: "a for_each that is resumed leaves out an item", Edits: []Edit{
 		{"engine/branch.go", `range items(rec.Items, from) {`, `range items(rec.Items, from+min(from, 1)) {`},
