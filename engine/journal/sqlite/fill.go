@@ -22,8 +22,8 @@ var (
 		SELECT found.i, ` + runColumns + ` FROM found CROSS JOIN runs r ON r.id = found.id ORDER BY r.id`
 )
 
-// fill loads what waits in a chunk of lanes.
-func (r *reading) fill(lanes []*journal.Lane) error {
+// fill loads what is pending in a chunk of lanes.
+func (r *readTx) fill(lanes []*journal.Lane) error {
 	args := make([]any, 2*chunkSize)
 	for i, l := range lanes {
 		args[2*i], args[2*i+1] = l.Workspace, l.Name
@@ -66,8 +66,8 @@ func (r *reading) fill(lanes []*journal.Lane) error {
 }
 
 // fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home
-// may be loaded into two lanes, each with a copy of its own.
-func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
+// may be loaded into two lanes, each with its own copy.
+func (r *readTx) fillRuns(lanes []*journal.Lane, args []any) error {
 	runs := map[int64][]*journal.Run{}
 	err := r.each(fillRuns, args, func(rows *sql.Rows) error {
 		var i int

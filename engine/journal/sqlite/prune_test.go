@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestSlotsAreForgotten shows that slots of windows that are over leave the file, in parts, and
-// that the others stay, also those that are taken meanwhile.
+// TestSlotsAreForgotten checks that Prune deletes slots whose windows are over, in batches, and
+// that the others stay, also those that are taken in the meantime.
 func TestSlotsAreForgotten(t *testing.T) {
 	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Counts returns what was counted.
+// Counts returns counts.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
 	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
 	rule, table := `''`, `counts`

@@ -35,7 +35,7 @@ func recorded(t *testing.T, j *Journal, id string) bool {
 	return err == nil
 }
 
-// pragma sets something on the connection of a writer that has nothing to do.
+// pragma sets something on the connection of an idle writer.
 func pragma(t *testing.T, j *Journal, query string) {
 	t.Helper()
 	if _, err := j.writer.conn.ExecContext(t.Context(), query); err != nil {
@@ -78,7 +78,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%d of %d events were recorded, which proves little", count, len(told))
 	}
 
-	// A lane that was claimed before stays the caller's, and goes on when there is room.
+	// A lane that was claimed before stays claimed, and can be saved when there is space again.
 	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
 	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != min(count, journal.MostEvents) {
 		t.Fatalf("claimed %v, %v", lanes, err)
@@ -152,8 +152,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// held returns a journal with these events whose writer stops before its next commit until it is
-// released.
+// held returns a journal with these events whose writer blocks before its next commit until release
+// is called.
 func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	t.Helper()
 	stopped, free := make(chan struct{}), make(chan struct{})
@@ -174,7 +174,7 @@ func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	return j, sync.OnceFunc(func() { close(free) })
 }
 
-// queue waits until so many operations are waiting.
+// queue waits until so many operations are pending.
 func queue(t *testing.T, j *Journal, n int) {
 	t.Helper()
 	for j.writer.Len() < n {
@@ -230,7 +230,8 @@ func TestReleasedOnce(t *testing.T) {
 	}
 }
 
-// TestOneBreaks puts an operation that fails halfway into one transaction with others.
+// TestOneBreaks puts an operation that fails after it has written something into one transaction
+// with others.
 func TestOneBreaks(t *testing.T) {
 	t.Parallel()
 	j, release := held(t)
@@ -271,7 +272,7 @@ func TestOneBreaks(t *testing.T) {
 	}
 }
 
-// TestCountedOnce counts what is recorded by transactions that came to nothing at first.
+// TestCountedOnce checks the counts of transactions that failed at first and were retried.
 func TestCountedOnce(t *testing.T) {
 	t.Parallel()
 	const lanes = 5
@@ -344,7 +345,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestSynced: what is recorded is on disk, whatever the build's own settings of SQLite are.
+// TestSynced: what is recorded is synced to disk, whatever the build's own settings of SQLite are.
 func TestSynced(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
