@@ -103,7 +103,7 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 	return nil
 }
 
-// texts returns the first column of a query.
+// queryTexts returns the first column of a query.
 func (k *Keeper) queryTexts(ctx context.Context, query string) (list []string, err error) {
 	rows, err := k.db.QueryContext(ctx, query)
 	if err != nil {

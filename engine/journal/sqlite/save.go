@@ -19,9 +19,9 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 	err := s.Encode()
 	if err == nil {
 		op := s.Operation()
-		kept := op.Kept
+		setResults := op.Kept
 		op.Kept = func(l *ledger.Ledger) {
-			kept(l)
+			setResults(l)
 			j.claims.afterSave(lane, change, s)
 		}
 		err = j.writer.write(ctx, &operation{Operation: op})
