@@ -30,9 +30,9 @@ type Journal interface {
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
 	// Claim claims up to max lanes that are due, with everything that is pending in them. It loads
-	// those steps of runs that Run.Kept names. Workspaces take turns, each with the lane first that
-	// has been due longest, and a lane that is claimed already counts as a turn: a backlog in one
-	// workspace does not delay the others. Lanes of the workspaces in except stay unclaimed.
+	// those steps of runs that Run.Kept names. Workspaces take turns, each with the lane that has
+	// been due longest, and a lane that is claimed already counts as a turn: a backlog in one workspace
+	// does not delay the others. Lanes of the workspaces in except stay unclaimed.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
 	// Open claims the lane of an event that is about to be recorded. It returns nil if the lane is
@@ -75,8 +75,8 @@ type Journal interface {
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
 
 	// Newest returns the number of the newest event that this journal knows of; 0 is none. Every event
-	// that this journal records later has a higher number. Other engines may have recorded newer
-	// events already.
+	// that is recorded after that has a higher number. Other engines may have recorded newer events
+	// already.
 	Newest() int64
 
 	// Events returns events by their sequence numbers, in that order, without those that were pruned.
@@ -237,7 +237,7 @@ type Lane struct {
 	Runs    []*Run   // unfinished runs that are in this lane or have it as Home, and runs with a request, by id
 	Gathers []*Gather
 
-	Calm bool // set by Save when it releases the lane and makes no lane due
+	Calm bool // set by Save when it releases the lane with nothing pending in it, and makes no other lane due
 }
 
 // Add adds an event to a lane that is being loaded, or sets More.
@@ -343,7 +343,7 @@ const (
 	StepUncertain  StepState = "uncertain"
 )
 
-// Finished reports whether the run is past the step.
+// Finished reports whether the step is not taken again unless a person asks for it.
 func (s StepState) Finished() bool { return s != StepOpen && s != StepWaiting && s != StepUncertain }
 
 // A Step is a step that a run has reached.

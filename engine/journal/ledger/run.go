@@ -158,8 +158,7 @@ func (s *Save) insertRun(l *Ledger, st *journal.Start, texts stored.Run, r *star
 }
 
 // replaceRuns asks runs to make way for a new run of their rule, and returns those that it asked.
-// It cancels a queued run at once: else several runs that start together would all wait for each
-// other.
+// It cancels a queued run at once: else runs that start together would each be asked by the others.
 func (s *Save) replaceRuns(l *Ledger, by *journal.Run, runs []int64) (asked []int64) {
 	for _, id := range slices.Clone(runs) {
 		if r := l.runs[id]; r.State == journal.Queued {
