@@ -115,9 +115,9 @@ func (q *Queue[T]) run() {
 			q.mu.Unlock()
 		}
 		q.mu.Lock()
-		over := q.closed && len(q.waiting) == 0
+		finished := q.closed && len(q.waiting) == 0
 		q.mu.Unlock()
-		if over {
+		if finished {
 			return
 		}
 	}
