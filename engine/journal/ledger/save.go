@@ -246,11 +246,11 @@ func (s *Save) verdictsOn(e *journal.Event) (given []journal.Verdict, changed bo
 			continue
 		}
 		// The journal decides only the outcome, the error and the run of a verdict.
-		if v, is := st.Verdict, &s.started[i].verdict; is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
+		if v, result := st.Verdict, &s.started[i].verdict; result.Outcome != v.Outcome || result.Error != v.Error || result.Run != v.Run {
 			if !changed {
 				given, changed = slices.Clone(e.Verdicts), true // do not modify the change before the commit
 			}
-			given[k] = *is
+			given[k] = *result
 		}
 	}
 	return given, changed
