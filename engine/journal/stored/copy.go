@@ -45,9 +45,10 @@ type position struct {
 // ErrUnfinished says that a journal is an incomplete copy.
 var ErrUnfinished = errors.New("it is an unfinished copy of another journal: begin quando journal copy once more, which goes on where it was stopped")
 
-// Copy copies a journal into an empty one, or continues an interrupted copy. It reports progress to
-// tell. At the end it compares the numbers of rows, and returns them by table.
-func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int64)) (map[string]int64, error) {
+// Copy copies a journal into an empty one, or continues an interrupted copy. It passes the number
+// of copied rows of a table to progress. At the end it compares the numbers of rows, and returns
+// them by table.
+func Copy(ctx context.Context, from, to Store, progress func(t *Table, done, of int64)) (map[string]int64, error) {
 	at, err := findPosition(ctx, from, to)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int6
 		if at.Table != t.Name {
 			at.Table, at.After = t.Name, nil
 		}
-		if err := copyTable(ctx, from, to, t, at, tell); err != nil {
+		if err := copyTable(ctx, from, to, t, at, progress); err != nil {
 			return nil, fmt.Errorf("copy %s: %w", t.Name, err)
 		}
 	}
@@ -117,7 +118,7 @@ func findPosition(ctx context.Context, from, to Store) (*position, error) {
 	return at, nil
 }
 
-func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell func(t *Table, done, of int64)) error {
+func copyTable(ctx context.Context, from, to Store, t *Table, at *position, progress func(t *Table, done, of int64)) error {
 	size, err := from.Size(ctx, t)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell
 		if err != nil {
 			return err
 		}
-		tell(t, done, size)
+		progress(t, done, size)
 		rows, err := from.Rows(ctx, t, after, copySize)
 		if err != nil {
 			return err
@@ -150,7 +151,7 @@ func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell
 			return err
 		}
 		if done += int64(len(rows)); len(rows) < copySize {
-			tell(t, done, size)
+			progress(t, done, size)
 			return nil
 		}
 	}

@@ -199,9 +199,9 @@ func TestCopy(t *testing.T) {
 	}
 	for _, where := range []string{second, third} {
 		j := must[anyJournal](t)(open(t, where))
-		told := event(3000)
-		told.Identity = "m\x00" // the identity of the found event
-		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), told}))
+		delivered := event(3000)
+		delivered.Identity = "m\x00" // the identity of the found event
+		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), delivered}))
 		if !cmp.Equal(fresh, []bool{false, false, true, false}) {
 			t.Errorf("fresh are %v", fresh)
 		}

@@ -23,8 +23,8 @@ type Keeper interface {
 	// Engine names an engine that uses the journal; empty if none does.
 	Engine(ctx context.Context) (string, error)
 
-	// Check looks for damage in the journal. It reports to tell which check it begins.
-	Check(ctx context.Context, tell func(check string)) (*Report, error)
+	// Check looks for damage in the journal. It passes the name of each check to progress.
+	Check(ctx context.Context, progress func(check string)) (*Report, error)
 
 	// Compact returns the space of deleted rows to the file system. If the journal is our own file, no
 	// trace of the deleted rows is left in it.
