@@ -12,7 +12,7 @@ import (
 
 // Audit adds an entry to the audit log.
 func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
 		return err
 	}, nil))

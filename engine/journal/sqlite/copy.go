@@ -87,7 +87,7 @@ func readRows(ctx context.Context, db *sql.DB, t *stored.Table, names []string, 
 	key := strings.Join(names[:t.Key], ", ")
 	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + condition
 	if len(after) > 0 {
-		query += ` AND (` + key + `) > (` + marks(t.Key) + `)`
+		query += ` AND (` + key + `) > (` + placeholders(t.Key) + `)`
 	}
 	rows, err := db.QueryContext(ctx, query+` ORDER BY `+key+` LIMIT ?`, append(slices.Clone(after), limit)...)
 	if err != nil {
@@ -126,7 +126,7 @@ func scanRow(rows *sql.Rows, t *stored.Table) ([]any, error) {
 // Put adds rows to a table and sets a cursor.
 func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, value string) error {
 	return c.transact(ctx, func(x *sql.Tx) error {
-		insert, err := x.PrepareContext(ctx, `INSERT INTO `+t.Name+` (`+strings.Join(stored.Names(t.Columns), ", ")+`) VALUES (`+marks(len(t.Columns))+`)`)
+		insert, err := x.PrepareContext(ctx, `INSERT INTO `+t.Name+` (`+strings.Join(stored.Names(t.Columns), ", ")+`) VALUES (`+placeholders(len(t.Columns))+`)`)
 		if err != nil {
 			return err
 		}

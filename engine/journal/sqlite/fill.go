@@ -81,11 +81,11 @@ func (r *readTx) fillRuns(lanes []*journal.Lane, args []any) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	var whole []int64
+	var complete []int64
 	var ranges [][3]int64
 	for id, copies := range runs {
 		if kept := copies[0].Kept; kept.All() {
-			whole = append(whole, id)
+			complete = append(complete, id)
 		} else {
 			for _, n := range kept.Also {
 				ranges = append(ranges, [3]int64{id, int64(n), int64(n)})
@@ -113,5 +113,5 @@ func (r *readTx) fillRuns(lanes []*journal.Lane, args []any) error {
 			return nil
 		})
 	}
-	return errors.Join(read(selectSteps, len(whole), whole), read(selectKept, len(ranges), ranges))
+	return errors.Join(read(selectSteps, len(complete), complete), read(selectKept, len(ranges), ranges))
 }

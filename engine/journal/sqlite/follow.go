@@ -95,7 +95,7 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 	}
 	f.lastDuration.Store(int64(time.Since(began)))
 	if len(added) > 0 || last-f.savedCursor >= followSaveEvery {
-		err := j.writer.write(ctx, directly(len(added), func(t *tx) error {
+		err := j.writer.write(ctx, directOperation(len(added), func(t *tx) error {
 			began := time.Now()
 			defer func() { f.lastDuration.Add(int64(time.Since(began))) }()
 			return t.recordMentions(added, last)

@@ -21,7 +21,7 @@ func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) ([]boo
 		return nil, err
 	}
 	fresh := make([]bool, len(found))
-	err = j.writer.write(ctx, directly(len(found), func(t *tx) error {
+	err = j.writer.write(ctx, directOperation(len(found), func(t *tx) error {
 		for i := range found {
 			var err error
 			if fresh[i], err = t.acceptFound(&found[i], data[i]); err != nil {
@@ -134,7 +134,7 @@ func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]
 
 // SetSeen stores seen values of a kind.
 func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
-	err := j.writer.write(ctx, directly(len(values), func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(len(values), func(t *tx) error {
 		for id, value := range values {
 			query, args := `INSERT OR REPLACE INTO seen (workspace, kind, id, value, at) VALUES (?, ?, ?, ?, ?)`, []any{workspace, kind, id, value, stored.Micros(now)}
 			if value == "" {

@@ -14,7 +14,7 @@ import (
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
 	var calls []journal.UnderWay
-	err := j.writer.write(ctx, directly(1, func(t *tx) (err error) {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) (err error) {
 		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until), stored.Why(h.Why))
 		if err == nil {
@@ -48,7 +48,7 @@ func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 // Lift removes a hold, and makes the lanes due whose runs it held.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	lifted := false
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		n, err := t.execCount(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
 		if lifted = n > 0; err != nil || !lifted {
 			return err

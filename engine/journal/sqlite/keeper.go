@@ -115,7 +115,7 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 
 func editRows(ctx context.Context, x *sql.Tx, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (changed int, err error) {
 	names := stored.Names(t.Columns)
-	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + marks(t.Key) + `)`
+	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + placeholders(t.Key) + `)`
 	for _, key := range keys {
 		rows, err := x.QueryContext(ctx, `SELECT `+strings.Join(names, ", ")+` FROM `+t.Name+where, key...)
 		if err != nil {

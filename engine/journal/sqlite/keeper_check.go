@@ -56,9 +56,9 @@ func (k *Keeper) adaptQuery(query string) string {
 }
 
 // Check looks for damage in the file and in its rows.
-func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+func (k *Keeper) Check(ctx context.Context, progress func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
-	err := k.check(ctx, r, tell)
+	err := k.check(ctx, r, progress)
 	if !errors.Is(err, stored.ErrUnsound) {
 		err = explain(err)
 	}
@@ -68,8 +68,8 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 	return r, err
 }
 
-func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string)) error {
-	tell("the file itself")
+func (k *Keeper) check(ctx context.Context, r *stored.Report, progress func(string)) error {
+	progress("the file itself")
 	broken, err := k.queryTexts(ctx, `PRAGMA integrity_check(20)`)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 		if !slices.Contains(k.tables, t.Name) {
 			continue
 		}
-		tell("the table " + t.Name)
+		progress("the table " + t.Name)
 		if err := r.Read(ctx, k, t); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 		if !c.Looks(k.tables) {
 			continue
 		}
-		tell(c.Name)
+		progress(c.Name)
 		rows, err := k.queryTexts(ctx, k.adaptQuery(c.Limited()))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)

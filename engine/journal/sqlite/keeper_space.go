@@ -26,7 +26,7 @@ const compactTimeout = 30 * time.Second
 // processes wait in the meantime: writers give up after five seconds, and retry. Compact may have
 // to wait for them too.
 func (k *Keeper) Compact(ctx context.Context) error {
-	over := time.Now().Add(compactTimeout)
+	deadline := time.Now().Add(compactTimeout)
 	for _, do := range []func() error{
 		func() error { _, err := k.db.ExecContext(ctx, `VACUUM`); return err },
 		func() error { return k.checkpoint(ctx) },
@@ -36,7 +36,7 @@ func (k *Keeper) Compact(ctx context.Context) error {
 			if err == nil {
 				break
 			}
-			if !isBusy(err) || time.Now().After(over) {
+			if !isBusy(err) || time.Now().After(deadline) {
 				return fmt.Errorf("make the file smaller: %w", explain(err))
 			}
 			select {
@@ -141,9 +141,9 @@ func syncFile(path string) error {
 // is left behind for that of the new file. At every moment there is a journal under the name. It
 // reports whether there was one before. A file that cannot be opened is moved as it is, with its
 // log.
-func Replace(ctx context.Context, from, name, aside string) (was bool, err error) {
+func Replace(ctx context.Context, from, name, aside string) (existed bool, err error) {
 	if _, err := os.Stat(name); err == nil {
-		was = true
+		existed = true
 		if k, err := OpenKeeper(ctx, name, false); err == nil {
 			if err := errors.Join(k.checkpoint(ctx), k.Close()); err != nil {
 				return false, fmt.Errorf("move %s: %w", name, explain(err))
@@ -154,9 +154,9 @@ func Replace(ctx context.Context, from, name, aside string) (was bool, err error
 		}
 	}
 	if err := os.Rename(from, name); err != nil {
-		return was, fmt.Errorf("put the journal in its place: %w", err)
+		return existed, fmt.Errorf("put the journal in its place: %w", err)
 	}
-	return was, syncFile(filepath.Dir(name))
+	return existed, syncFile(filepath.Dir(name))
 }
 
 // moveAside gives a file a second name, which remains when another file takes the first. It renames

@@ -227,7 +227,7 @@ func fill(file string) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
-	told := map[string]bool{}
+	acknowledged := map[string]bool{}
 	for round := range 5 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "JOURNAL_TO_FILL="+file)
@@ -241,29 +241,29 @@ func TestKilled(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
-			told[lines.Text()] = true
+			acknowledged[lines.Text()] = true
 			if n == 200+50*round {
 				cmd.Process.Kill()
 			}
 		}
 		cmd.Wait()
-		if len(told) < 200*(round+1) {
-			t.Fatalf("the process told of %d events only", len(told))
+		if len(acknowledged) < 200*(round+1) {
+			t.Fatalf("the process told of %d events only", len(acknowledged))
 		}
 	}
 
 	j := open(t, file, Options{})
-	for id := range told {
+	for id := range acknowledged {
 		if _, err := j.FindEvent(t.Context(), "default", id); err != nil {
 			t.Fatalf("event %s was told of: %v", id, err)
 		}
 	}
-	lanes, err := j.Claim(t.Context(), time.Now(), len(told)+1000, nil)
+	lanes, err := j.Claim(t.Context(), time.Now(), len(acknowledged)+1000, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lanes) < len(told) {
-		t.Errorf("%d lanes are due after %d events", len(lanes), len(told))
+	if len(lanes) < len(acknowledged) {
+		t.Errorf("%d lanes are due after %d events", len(lanes), len(acknowledged))
 	}
 	for _, l := range lanes {
 		if len(l.Events) != 1 {

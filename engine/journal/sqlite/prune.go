@@ -86,7 +86,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 // pruneRows runs a statement that deletes up to pruneSize rows older than a time.
 func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool, error) {
 	n := 0
-	err := j.writer.write(ctx, directly(pruneSize, func(t *tx) (err error) {
+	err := j.writer.write(ctx, directOperation(pruneSize, func(t *tx) (err error) {
 		n, err = t.execCount(query, old, pruneSize)
 		return err
 	}, nil))
@@ -97,7 +97,7 @@ func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool,
 // answered. No run ends before it starts, so runs that started later need not be read.
 func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
 	var next position
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		var ids []int64
 		n := 0
 		next = j.prune.runs
@@ -135,7 +135,7 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 // being gathered, or needed by an unfinished run.
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
 	var next position
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		var seqs []int64
 		next = j.prune.events
 		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)
@@ -199,7 +199,7 @@ func (t *tx) clearContents(keys string) error {
 func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
 	over, day := stored.Micros(now.Add(-slotRetention)), stored.Micros(now)/ledger.ADay
 	var next slotPosition
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		if next = j.prune.slots; next.day != day {
 			next = slotPosition{day: day}
 		}
@@ -260,7 +260,7 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return err
 	})
 	if err == nil && len(old) > 0 {
-		err = j.writer.write(ctx, directly(len(old), func(t *tx) error { return t.forgetMentions(old) }, nil))
+		err = j.writer.write(ctx, directOperation(len(old), func(t *tx) error { return t.forgetMentions(old) }, nil))
 	}
 	if err != nil {
 		return false, err
@@ -301,7 +301,7 @@ func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 	if err != nil || len(unused) == 0 {
 		return false, err
 	}
-	return false, j.writer.write(ctx, directly(1, func(t *tx) error {
+	return false, j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		for _, hash := range unused {
 			if t.w.versions[hash] {
 				continue

@@ -47,7 +47,7 @@ func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 
 // SetCursor stores a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		_, err := t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, value)
 		return err
 	}, nil))
@@ -60,7 +60,7 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 // SwapCursor stores a position if the stored one is still old.
 func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
 	swapped := false // a caller that stops waiting does not read it
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		var kept string
 		_, err := t.get(`SELECT value FROM cursors WHERE name = ?`, []any{name}, &kept)
 		if swapped = err == nil && kept == old; swapped {
@@ -96,12 +96,12 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 		args = append(args, t)
 	}
 	return j.events(ctx, `SELECT `+eventColumns+` FROM events e INDEXED BY events_lane
-		WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type IN (`+marks(len(types))+`) AND e.data IS NOT NULL
+		WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type IN (`+placeholders(len(types))+`) AND e.data IS NOT NULL
 		ORDER BY e.created_at, e.seq LIMIT ?`, append(args, max)...)
 }
 
-// marks returns n placeholders.
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+// placeholders returns n placeholders.
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // Count returns how many events of a type a lane has had since a time.
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
@@ -128,7 +128,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		args = append(args, o)
 	}
 	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM caused INDEXED BY caused_object
-		WHERE workspace = ? AND object IN (` + marks(len(objects)) + `)`
+		WHERE workspace = ? AND object IN (` + placeholders(len(objects)) + `)`
 	if typ != "" {
 		query, args = query+` AND event = ?`, append(args, typ)
 	}

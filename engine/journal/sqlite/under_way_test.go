@@ -68,11 +68,11 @@ func crashedCopy(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(t.TempDir(), "left.db")
-	if err := errors.Join(k.Backup(t.Context(), left, func(string) error { return nil }), k.Close()); err != nil {
+	crashed := filepath.Join(t.TempDir(), "left.db")
+	if err := errors.Join(k.Backup(t.Context(), crashed, func(string) error { return nil }), k.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return left
+	return crashed
 }
 
 // findRun returns a run as it is stored, with times and order as all journals store them.
@@ -102,10 +102,10 @@ func TestEngineThatDied(t *testing.T) {
 	continueRun(t, j, second, two)
 	continueRun(t, j, third, three)
 	continueRun(t, j, third, three)
-	left := crashedCopy(t, file)
+	crashed := crashedCopy(t, file)
 	want := map[int64]*journal.Run{one.ID: findRun(t, j, one.ID), two.ID: findRun(t, j, two.ID), three.ID: findRun(t, j, three.ID)}
 
-	k, err := OpenKeeper(t.Context(), left, true)
+	k, err := OpenKeeper(t.Context(), crashed, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestEngineThatDied(t *testing.T) {
 		t.Errorf("%v %v", report, err)
 	}
 
-	j = open(t, left, Options{})
+	j = open(t, crashed, Options{})
 	lanes, err := j.Claim(t.Context(), time.Now().Add(time.Minute), 10, nil)
 	if err != nil || len(lanes) != 2 {
 		t.Fatalf("%d lanes are due: %v", len(lanes), err)

@@ -45,8 +45,8 @@ type operation struct {
 	do func(*tx) error
 }
 
-// directly returns an operation without a ledger. Kept runs after the commit; it may be nil.
-func directly(weight int, do func(*tx) error, kept func()) *operation {
+// directOperation returns an operation without a ledger. Kept runs after the commit; it may be nil.
+func directOperation(weight int, do func(*tx) error, kept func()) *operation {
 	op := &operation{Operation: &ledger.Operation{Weight: weight}, do: do}
 	if kept != nil {
 		op.Kept = func(*ledger.Ledger) { kept() }

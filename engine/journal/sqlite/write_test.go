@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 	pragma(t, j, `PRAGMA max_page_count = 100`)
 	var mu sync.Mutex
-	told := map[string]bool{}
+	acknowledged := map[string]bool{}
 	var group sync.WaitGroup
 	for w := range 20 {
 		group.Go(func() {
@@ -59,14 +59,14 @@ func TestFullDisk(t *testing.T) {
 					t.Error(err)
 				}
 				mu.Lock()
-				told[a], told[b] = err == nil, err == nil
+				acknowledged[a], acknowledged[b] = err == nil, err == nil
 				mu.Unlock()
 			}
 		})
 	}
 	group.Wait()
 	count := 0
-	for id, ok := range told {
+	for id, ok := range acknowledged {
 		if recorded(t, j, id) != ok {
 			t.Errorf("event %s: told %v", id, ok)
 		}
@@ -74,8 +74,8 @@ func TestFullDisk(t *testing.T) {
 			count++
 		}
 	}
-	if count == 0 || count == len(told) {
-		t.Errorf("%d of %d events were recorded, which proves little", count, len(told))
+	if count == 0 || count == len(acknowledged) {
+		t.Errorf("%d of %d events were recorded, which proves little", count, len(acknowledged))
 	}
 
 	// A lane that was claimed before stays claimed, and can be saved when there is space again.
@@ -241,7 +241,7 @@ func TestOneBreaks(t *testing.T) {
 	for i := range answers {
 		group.Go(func() {
 			if i == 4 {
-				answers[i] = j.writer.write(t.Context(), directly(1, func(x *tx) error {
+				answers[i] = j.writer.write(t.Context(), directOperation(1, func(x *tx) error {
 					if _, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'x')`); err != nil {
 						return err
 					}
@@ -297,7 +297,7 @@ func TestCountedOnce(t *testing.T) {
 		queue(t, j, i+1)
 	}
 	group.Go(func() {
-		err := j.writer.write(t.Context(), directly(1, func(x *tx) error {
+		err := j.writer.write(t.Context(), directOperation(1, func(x *tx) error {
 			_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', NULL)`)
 			return err
 		}, nil))
