@@ -143,7 +143,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if err := uncommitted.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	look := func(j *Journal) (n []int) {
+	countsSeen := func(j *Journal) (n []int) {
 		t.Helper()
 		for _, byRule := range []bool{false, true} {
 			counts, err := j.Counts(t.Context(), journal.CountFilter{Rules: byRule})
@@ -163,7 +163,7 @@ func TestCountsOfEngines(t *testing.T) {
 		return append(n, reasons[0].N, int(reasons[0].Event))
 	}
 	want := []int{2, 2, 2, 2}
-	if diff := cmp.Diff(want, look(second)); diff != "" {
+	if diff := cmp.Diff(want, countsSeen(second)); diff != "" {
 		t.Error(diff)
 	}
 	third := open(t, address, Options{})
@@ -175,7 +175,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if _, err := third.Prune(t.Context(), at, 24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, look(third)); diff != "" {
+	if diff := cmp.Diff(want, countsSeen(third)); diff != "" {
 		t.Error(diff)
 	}
 	var rows int

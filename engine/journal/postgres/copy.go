@@ -55,11 +55,11 @@ func (c *Copy) open(ctx context.Context, a *address, from bool) (err error) {
 	if _, err := c.lock.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
 		return err
 	}
-	var mine bool
-	if err := c.lock.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(copyLock)).Scan(&mine); err != nil {
+	var acquired bool
+	if err := c.lock.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(copyLock)).Scan(&acquired); err != nil {
 		return err
 	}
-	if !mine {
+	if !acquired {
 		return errors.New("another copy of it is being made, or an engine begins to use it")
 	}
 	var name string
@@ -86,11 +86,11 @@ func (c *Copy) Close() error {
 // must not be an unfinished copy. It removes the mark of a copy's source: with the engine's
 // changes, an interrupted copy cannot continue.
 func checkNoCopy(ctx context.Context, t pgx.Tx) error {
-	var mine bool
-	if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, int64(copyLock)).Scan(&mine); err != nil {
+	var acquired bool
+	if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, int64(copyLock)).Scan(&acquired); err != nil {
 		return err
 	}
-	if !mine {
+	if !acquired {
 		return errors.New("it is being copied: wait until that is over")
 	}
 	if err := refuseUnfinishedCopy(ctx, t); err != nil {

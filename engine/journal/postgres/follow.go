@@ -163,11 +163,11 @@ func (j *Journal) nextEvents(ctx context.Context, t pgx.Tx) (p followBatch, err 
 // the lock.
 func (j *Journal) withTryLock(ctx context.Context, key int64, do func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-		var mine bool
+		var acquired bool
 		if _, err := t.Exec(ctx, followSettings); err != nil {
 			return err
 		}
-		if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&mine); err != nil || !mine {
+		if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, key).Scan(&acquired); err != nil || !acquired {
 			return err
 		}
 		return do(t)

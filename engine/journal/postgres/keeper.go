@@ -57,11 +57,11 @@ func (k *Keeper) Close() error {
 
 // Rows returns rows of a table in the order of its key.
 func (k *Keeper) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
-	whole := tableSource(t)
+	source := tableSource(t)
 	if t.Name == "cursors" {
-		whole = "quando.cursors"
+		source = "quando.cursors"
 	}
-	return readRows(ctx, k.pool, whole, t, after, limit)
+	return readRows(ctx, k.pool, source, t, after, limit)
 }
 
 // Edit passes rows to a function and writes the result.
@@ -74,11 +74,11 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 			}
 		}
 		for _, key := range keys {
-			did, err := editRow(ctx, x, t, key, edit)
+			edited, err := editRow(ctx, x, t, key, edit)
 			if err != nil {
 				return err
 			}
-			if did {
+			if edited {
 				changed++
 			}
 		}
@@ -206,10 +206,10 @@ func (k *Keeper) Compact(ctx context.Context) error {
 }
 
 // Check looks for damage in the rows. The files are the database server's concern.
-func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+func (k *Keeper) Check(ctx context.Context, progress func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
 	for _, t := range stored.Tables {
-		tell("the table " + t.Name)
+		progress("the table " + t.Name)
 		if err := r.Read(ctx, k, t); err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 			return err
 		}
 		for _, c := range stored.Consistencies {
-			tell(c.Name)
+			progress(c.Name)
 			var found []string
 			rows, err := x.Query(ctx, c.Limited())
 			err = scanAll(rows, err, func(rows pgx.Rows) error {

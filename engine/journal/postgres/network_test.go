@@ -248,8 +248,8 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	var over atomic.Bool
 	var producers, workers sync.WaitGroup
 	var mu sync.Mutex
-	told := map[string]bool{}   // events that were acknowledged
-	begun := map[string]int64{} // runs whose start was acknowledged, by key
+	acknowledged := map[string]bool{} // events that were acknowledged
+	begun := map[string]int64{}       // runs whose start was acknowledged, by key
 	for p := range 4 {
 		j := engines[p%len(engines)]
 		producers.Go(func() {
@@ -261,7 +261,7 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 					continue // the sender retries
 				}
 				mu.Lock()
-				told[id] = true
+				acknowledged[id] = true
 				mu.Unlock()
 				if !fresh[0] {
 					t.Errorf("%s was told of once and is not fresh", id)
@@ -295,7 +295,7 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	for i := range times + 1 {
 		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			mu.Lock()
-			n := len(told)
+			n := len(acknowledged)
 			mu.Unlock()
 			if n >= 5*(i+1) {
 				break
@@ -310,13 +310,13 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	workers.Wait()
 
 	j := engines[0]
-	if len(told) < 5*(times+1) {
-		t.Errorf("only %d events were recorded, which proves little", len(told))
+	if len(acknowledged) < 5*(times+1) {
+		t.Errorf("only %d events were recorded, which proves little", len(acknowledged))
 	}
 	if n := count(t, j, `SELECT count(*) FROM quando.events WHERE NOT decided`); n != 0 {
 		t.Errorf("%d events are undecided", n)
 	}
-	for id := range told {
+	for id := range acknowledged {
 		if _, err := j.FindEvent(t.Context(), "default", id); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -92,8 +92,8 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(t pgx.Tx) (bool, error) { return false, j.pruneVersions(ctx, t, now) },
 	} {
 		err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-			var mine bool
-			if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(pruneLock)).Scan(&mine); err != nil || !mine {
+			var acquired bool
+			if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(pruneLock)).Scan(&acquired); err != nil || !acquired {
 				return err
 			}
 			more, err = step(t)
