@@ -316,7 +316,7 @@ func claimFair(c *check) {
 		}
 	}
 	c.accept(events...)
-	of := func(lanes []*journal.Lane) map[string]int {
+	countByWorkspace := func(lanes []*journal.Lane) map[string]int {
 		n := map[string]int{}
 		for _, l := range lanes {
 			n[l.Workspace]++
@@ -325,7 +325,7 @@ func claimFair(c *check) {
 	}
 	first, err := c.Claim(c.Context(), noon, workspaces, nil)
 	c.ok(err)
-	c.equal("workspaces that have a turn", len(of(first)), workspaces)
+	c.equal("workspaces that have a turn", len(countByWorkspace(first)), workspaces)
 	c.equal("the first", first[0].Workspace, "w077")
 	for _, l := range first {
 		c.finishLane(l)
@@ -335,13 +335,13 @@ func claimFair(c *check) {
 	// claim is its.
 	flood, err := c.Claim(c.Context(), noon, 64, nil)
 	c.ok(err)
-	c.equal("lanes of the flood", of(flood), map[string]int{"w077": 64})
+	c.equal("lanes of the flood", countByWorkspace(flood), map[string]int{"w077": 64})
 	c.accept(in(3, "second", time.Minute), in(5, "second", time.Minute+time.Second))
 	c.finishLane(flood[0])
 	one, err := c.Claim(c.Context(), at(time.Hour), 1, nil)
 	c.ok(err)
-	c.equal("the next turn", of(one), map[string]int{"w003": 1})
+	c.equal("the next turn", countByWorkspace(one), map[string]int{"w003": 1})
 	two, err := c.Claim(c.Context(), at(time.Hour), 2, nil)
 	c.ok(err)
-	c.equal("the turns after it", of(two), map[string]int{"w005": 1, "w077": 1})
+	c.equal("the turns after it", countByWorkspace(two), map[string]int{"w005": 1, "w077": 1})
 }

@@ -233,9 +233,9 @@ func (c *check) begin(l *journal.Lane, starts ...*journal.Start) {
 // finish ends a run in a claimed lane.
 func (c *check) finish(l *journal.Lane, r *journal.Run, state journal.State) {
 	c.Helper()
-	over := *r
-	over.State, over.FinishedAt = state, noon
-	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}})
+	finished := *r
+	finished.State, finished.FinishedAt = state, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &finished}}})
 }
 
 var last atomic.Int64

@@ -174,7 +174,7 @@ func mentionsFollow(c *check) {
 // mentionsLook searches without following. The time that a search spends on following is bounded,
 // so that on a slow machine the first search may find nothing.
 func mentionsLook(c *check) {
-	for i, look := range []func(name string) bool{
+	for i, search := range []func(name string) bool{
 		func(name string) bool { return len(c.findLanes(name)) == 1 },
 		func(name string) bool {
 			who, err := c.statistics().Who(c.Context(), ws, []string{"1"})
@@ -184,7 +184,7 @@ func mentionsLook(c *check) {
 	} {
 		name := fmt.Sprint("Maria", i)
 		c.acceptMention(0, "1", name, "", "")
-		for tries := 0; !look(name); tries++ {
+		for tries := 0; !search(name); tries++ {
 			if tries == 100 {
 				c.Fatalf("%s is not found", name)
 			}

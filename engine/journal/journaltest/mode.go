@@ -90,9 +90,9 @@ func modePromotes(c *check) {
 		c.finishLane(l)
 		c.claim(noon) // a queued run does not make its lane due
 	}
-	over := *a.Run
-	over.State = journal.Done
-	c.save(la, journal.Change{At: at(time.Minute), Decided: la.Events, Runs: []*journal.RunChange{{Run: &over}}, Release: true})
+	finished := *a.Run
+	finished.State = journal.Done
+	c.save(la, journal.Change{At: at(time.Minute), Decided: la.Events, Runs: []*journal.RunChange{{Run: &finished}}, Release: true})
 	lb := c.claimLane(at(time.Minute), "b")
 	c.equal("runs", len(lb.Runs), 1)
 	c.equal("state", lb.Runs[0].State, journal.Running)
@@ -249,8 +249,8 @@ func modeMakesWay(c *check) {
 	l := c.claimNew("a")
 	first, second := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2"))
 	c.begin(l, first)
-	over := *first.Run
-	over.State, over.FinishedAt = journal.Done, noon
-	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}, Starts: []*journal.Start{second}})
+	finished := *first.Run
+	finished.State, finished.FinishedAt = journal.Done, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &finished}}, Starts: []*journal.Start{second}})
 	c.equal("begun", second.Begun, true)
 }

@@ -58,7 +58,7 @@ func saveRefused(c *check) {
 	c.save(l, journal.Change{Take: []journal.Slot{slot}, Starts: []*journal.Start{old}, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
 	before := c.find(old.Run.ID)
 
-	whole := func() *journal.Change {
+	fullChange := func() *journal.Change {
 		changed := *old.Run
 		changed.State, changed.Reason = journal.Done, "changed"
 		e := *l.Events[0]
@@ -73,7 +73,7 @@ func saveRefused(c *check) {
 			Release: true, Next: noon,
 		}
 	}
-	bound, grown, lost := whole(), whole(), whole()
+	bound, grown, lost := fullChange(), fullChange(), fullChange()
 	bound.Take = append(bound.Take, slot)
 	grown.Ended = []*journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{0}}}
 
@@ -102,7 +102,7 @@ func saveRefused(c *check) {
 	c.ok(err)
 	c.equal("caused", len(caused), 0)
 
-	c.save(l, *whole()) // takes everything that the refused changes did not
+	c.save(l, *fullChange()) // takes everything that the refused changes did not
 	c.claim(noon, "a", "b")
 }
 

@@ -50,11 +50,11 @@ func shareTakeover(c *check) {
 	c.equal("what waits", ids(second.Events), ids(first.Events))
 
 	first.Events[0].Verdicts = []journal.Verdict{{Rule: "late", Outcome: journal.Fired}}
-	over := *run
-	over.State = journal.Done
+	finished := *run
+	finished.State = journal.Done
 	for _, change := range []journal.Change{
 		{At: noon, Decided: first.Events},
-		{At: noon, Runs: []*journal.RunChange{{Run: &over}}, Caused: []journal.Caused{{Workspace: ws, Object: "late"}}},
+		{At: noon, Runs: []*journal.RunChange{{Run: &finished}}, Caused: []journal.Caused{{Workspace: ws, Object: "late"}}},
 		{At: noon, Release: true},
 	} {
 		if err := c.Save(c.Context(), first, &change); !errors.Is(err, journal.ErrLost) {
@@ -158,9 +158,9 @@ func shareQueued(c *check) {
 	for i := range rounds {
 		ahead, queued := start(rules.Queued, run("first", "r", fmt.Sprint(i), fmt.Sprint("ahead ", i))), start(rules.Queued, run("second", "r", fmt.Sprint(i), fmt.Sprint("queued ", i)))
 		c.begin(p.here, ahead)
-		over := *ahead.Run
-		over.State = journal.Done
-		errs := p.atOnce(&journal.Change{Runs: []*journal.RunChange{{Run: &over}}}, &journal.Change{Starts: []*journal.Start{queued}})
+		finished := *ahead.Run
+		finished.State = journal.Done
+		errs := p.atOnce(&journal.Change{Runs: []*journal.RunChange{{Run: &finished}}}, &journal.Change{Starts: []*journal.Start{queued}})
 		c.ok(errors.Join(errs[:]...))
 		c.equal("the run that was queued", c.find(queued.Run.ID).State, journal.Running)
 	}
