@@ -11,8 +11,8 @@ import (
 // it, the file gets the owner of its folder: root runs a command now and then, and the engine,
 // which is another user, must be able to use the file.
 func Create(path string) (*os.File, error) {
-	// The folder is opened once, so that it cannot be replaced between reading its owner and creating
-	// the file in it. OpenRoot does not follow links out of it.
+	// The folder is opened once, so that it cannot be replaced between creating the file in it and
+	// reading its owner. A link is never followed.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
