@@ -6,7 +6,7 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// An Ask is something that is asked of a run from outside of its lane.
+// An Ask is a request to a run that comes from outside of its lane.
 type Ask struct {
 	What   AskKind         `json:"what"`
 	Reason string          `json:"reason,omitempty"`
@@ -14,40 +14,40 @@ type Ask struct {
 	At     time.Time       `json:"at"`
 }
 
-// Equal reports whether both ask the same at the same time.
+// Equal reports whether both are the same request, made at the same time.
 func (a Ask) Equal(b Ask) bool {
 	return a.What == b.What && a.Reason == b.Reason && a.At.Equal(b.At)
 }
 
-// Replaced is the reason of a run that a newer one took the place of.
+// Replaced is the reason of a run that a newer run has replaced.
 var Replaced = phrases.New(phrases.Replaced)
 
-// Because returns what is asked of a run, and why.
+// Because returns a request of this kind with its reason.
 func (k AskKind) Because(why *phrases.Phrase, at time.Time) Ask {
 	return Ask{What: k, Reason: why.String(), Why: why.Coded(), At: at}
 }
 
-// Said returns why it is asked.
+// Said returns the reason of the request.
 func (a Ask) Said() *phrases.Phrase { return phrases.Recorded(a.Reason, a.Why) }
 
-// A RunAsk asks something of a run.
+// A RunAsk is a request to one run.
 type RunAsk struct {
 	Run int64
 	Ask Ask
 }
 
-// An AskKind is what can be asked of a run.
+// An AskKind is the kind of a request to a run.
 type AskKind string
 
-// What can be asked of a run.
+// The kinds of requests to a run.
 const (
 	AskCancel AskKind = "cancel"
-	AskRetry  AskKind = "retry"  // of a failed one: take the step that failed once more
-	AskDone   AskKind = "done"   // of an uncertain one: the call had its effect
-	AskRepeat AskKind = "repeat" // of an uncertain one: the call had none, make it again
+	AskRetry  AskKind = "retry"  // to a failed run: repeat the step that failed
+	AskDone   AskKind = "done"   // to an uncertain run: the call had its effect
+	AskRepeat AskKind = "repeat" // to an uncertain run: the call had no effect, repeat it
 )
 
-// Allows reports whether something can be asked of a run in its state.
+// Allows reports whether a run in this state accepts such a request.
 func (s State) Allows(what AskKind) bool {
 	switch what {
 	case AskCancel:

@@ -9,19 +9,19 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A HoldKind says who stopped something.
+// A HoldKind says what placed a hold.
 type HoldKind string
 
 // The kinds of holds.
 const (
 	HoldPerson HoldKind = "person"
-	HoldSafety HoldKind = "safety" // at a bound
+	HoldSafety HoldKind = "safety" // a safety bound was reached
 	HoldRate   HoldKind = "rate"   // the service asked for a pause
 	HoldKey    HoldKind = "key"    // the service refuses the key
 )
 
-// A Hold stops one rule, or with a Lane that rule in one lane; with an empty Rule a whole
-// workspace; with an empty Workspace, everything. Workspace, Rule, Lane and Kind name it.
+// A Hold stops one rule, or with a Lane that rule in one lane. With an empty Rule it stops a whole
+// workspace, and with an empty Workspace everything. Workspace, Rule, Lane and Kind identify it.
 type Hold struct {
 	Workspace string          `json:"workspace,omitempty"`
 	Rule      string          `json:"rule,omitempty"`
@@ -30,27 +30,27 @@ type Hold struct {
 	Reason    string          `json:"reason,omitempty"`
 	Why       *phrases.Phrase `json:"why,omitempty"` // the Reason as a phrase
 	Since     time.Time       `json:"since"`
-	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is
-	// until it is lifted.
+	// Until is when the hold expires, or for a refused key when the key is tried again. The zero time
+	// means that the hold lasts until it is lifted.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Said returns why it is there.
+// Said returns the reason of the hold.
 func (h *Hold) Said() *phrases.Phrase { return phrases.Recorded(h.Reason, h.Why) }
 
-// Compare orders holds by what names them; 0 is that they are the same.
+// Compare orders holds by the fields that identify them; 0 means that both are the same hold.
 func (h Hold) Compare(other Hold) int {
 	return cmp.Or(strings.Compare(h.Workspace, other.Workspace), strings.Compare(h.Rule, other.Rule),
 		strings.Compare(h.Lane, other.Lane), strings.Compare(string(h.Kind), string(other.Kind)))
 }
 
-// Covers reports whether a rule of a workspace is stopped in a lane; with an empty rule, the whole
-// workspace, and with an empty lane, the rule everywhere.
+// Covers reports whether the hold stops a rule of a workspace in a lane. An empty rule stands for
+// the whole workspace, and an empty lane for all lanes of the rule.
 func (h *Hold) Covers(workspace, rule, lane string) bool {
 	return (h.Workspace == "" || h.Workspace == workspace) && (h.Rule == "" || h.Rule == rule) && (h.Lane == "" || h.Lane == lane)
 }
 
-// Slots is the key of the slots that filled the bound which stopped it; empty where none did.
+// Slots is the key of the slots whose bound placed the hold; empty for a hold that no bound placed.
 func (h *Hold) Slots() string {
 	switch {
 	case h.Kind != HoldSafety:
@@ -61,13 +61,13 @@ func (h *Hold) Slots() string {
 	return AllMessages
 }
 
-// AllMessages is the key of the slots that all automatic messages take.
+// AllMessages is the key of the slots that every automatic message takes.
 const AllMessages = "messages"
 
-// MessagesTo returns the key of the slots that those to one lane take.
+// MessagesTo returns the key of the slots that automatic messages to one lane take.
 func MessagesTo(lane string) string { return AllMessages + "/" + lane }
 
-// What names what is stopped.
+// What names what the hold stops.
 func (h *Hold) What() string {
 	switch {
 	case h.Lane != "":
@@ -80,9 +80,9 @@ func (h *Hold) What() string {
 	return "everything"
 }
 
-// Resumable returns which of these holds a person ends who lets a rule go on, or with an empty rule
-// a workspace, or with both empty everything. Of a rule these are also those in single lanes; with
-// a lane only that one.
+// Resumable returns the holds that end when a person resumes a rule, or with an empty rule a
+// workspace, or with both empty everything. For a rule these include its holds in single lanes;
+// with a lane only those in that lane.
 func Resumable(holds []Hold, workspace, rule, lane string) (list []Hold) {
 	for _, h := range holds {
 		byBound := h.Kind == HoldSafety && rule != ""
@@ -93,8 +93,8 @@ func Resumable(holds []Hold, workspace, rule, lane string) (list []Hold) {
 	return list
 }
 
-// StopsCall returns the first of these holds that keeps a run from beginning a call at a time; nil
-// is that it may. A pause that the service asked for is over by itself.
+// StopsCall returns the first of these holds that prevents a run from beginning a call at a time;
+// nil if the run may begin it. A pause that the service asked for expires by itself.
 func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
 	for i := range holds {
 		if h := &holds[i]; h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldRate || h.Until.After(at)) {
@@ -104,7 +104,7 @@ func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
 	return nil
 }
 
-// A HeldError says that a call must not begin because something is stopped.
+// A HeldError says that a call must not begin because a hold covers it.
 type HeldError struct{ Hold Hold }
 
 // Error names what is stopped.

@@ -1,5 +1,6 @@
-// Package journal says what an engine records, and what it needs of whoever keeps that: to
-// record, to look, to sum up, to find, to keep.
+// Package journal defines what an engine records, and the interfaces of a store for it: a Journal
+// to record, a Reader and Statistics to look, a Finder for events that no webhook delivered, and an
+// Auditor.
 package journal
 
 import (
@@ -17,68 +18,68 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds.
-// What a method has returned is on disk. Times are kept to the microsecond.
+// A Journal stores everything that the engine must not forget: events, verdicts, runs, steps,
+// holds. What a method has returned is on disk. Times are stored to the microsecond.
 //
-// The unit of work is a lane: whoever has claimed it works on it alone until it is released, and
-// hands in what happened as Changes. Everything that crosses lanes, such as a limit or a rule's
-// mode with a `by` of its own, is decided by the journal inside of a commit.
+// The unit of work is a lane: the worker that has claimed a lane has it exclusively until it
+// releases it, and hands in what happened as Changes. The journal decides inside a transaction what
+// crosses lanes, such as a limit, or a rule's mode with a `by` of its own.
 type Journal interface {
-	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace
-	// and id are known records nothing.
+	// Accept records events and makes their lanes due as of their ReceivedAt. It skips an event whose
+	// workspace and id are recorded already.
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
-	// Claim takes up to max lanes that are due, with everything that waits in them, and of the steps
-	// of runs those that they keep. Workspaces take turns, each with its longest due lane first, and a
-	// lane that somebody works on counts as a turn: much that is due in one workspace does not keep
-	// the others waiting. Lanes of the workspaces in except stay where they are.
+	// Claim claims up to max lanes that are due, with everything that is pending in them. It loads
+	// those steps of runs that Run.Kept names. Workspaces take turns, each with the lane that has
+	// been due longest, and a lane that is claimed already counts as a turn: a backlog in one workspace
+	// does not delay the others. Lanes of the workspaces in except stay unclaimed.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
-	// Open claims the lane of an event that is about to be recorded; nil where somebody works on the
-	// lane, or something is thought to wait in it. The lane is empty. Its first Save has the event as
-	// Change.Fresh. Drop gives back a lane that was opened and of which nothing was recorded.
+	// Open claims the lane of an event that is about to be recorded. It returns nil if the lane is
+	// claimed, or if the journal believes that something is pending in it. The lane is empty. Its
+	// first Save has the event as Change.Fresh. Drop releases a lane that was opened and for which
+	// nothing was recorded.
 	Open(workspace, lane string) *Lane
 	Drop(lane *Lane)
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the
-	// lane is not the caller's any more, with a *HeldError when the rule or the workspace of its Call
-	// is stopped, with a *BoundError when a slot that the change must have is not free, and with
-	// ErrChanged when a gather that the change ends has grown meanwhile. When it has returned, the
-	// change is the caller's again.
+	// caller no longer holds the lane, with a *HeldError when a hold covers its Call, with a
+	// *BoundError when a slot that the change needs is not free, and with ErrChanged when a gather
+	// that the change ends has grown since. The caller may reuse the change after Save has returned.
 	Save(ctx context.Context, lane *Lane, change *Change) error
 
-	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of
-	// the workspaces in except are left out.
+	// Due returns when the next lane is due; the zero time when none is. It ignores claimed lanes and
+	// lanes of the workspaces in except.
 	Due(ctx context.Context, except []string) (time.Time, error)
 
-	// Ask asks something of a run from outside of its lane: its lane is due, and whoever works on it
-	// will see. It returns ErrNoRun when there is none.
+	// Ask makes a request to a run from outside of its lane. It makes the lane due, so that the worker
+	// that holds or claims it sees the request. It returns ErrNoRun when there is no such run.
 	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
 
-	// Hold stops a rule or a workspace; a hold of the same name is replaced. It returns the calls of
-	// what it stops that were under way: when it has returned, Save has recorded the Call of each of
-	// them, and refuses every other, in whatever process or on whatever machine. Lift ends it, and
-	// makes the lanes due whose runs were held by it. One at a safety bound ends with the slots that
-	// filled the bound: what goes on is counted anew.
+	// Hold stops a rule or a workspace; it replaces a hold of the same name. It returns the calls
+	// under way that the hold covers: when it has returned, Save has recorded the Call of each of
+	// them, and refuses every other, in any process and on any machine. Lift removes a hold, and makes
+	// the lanes due whose runs it held. Lifting a hold that a safety bound placed also removes the
+	// slots that filled the bound: the count starts again.
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
 
-	// Cursor returns a position that was kept with SetCursor; empty when there is none.
+	// Cursor returns a position that SetCursor stored; empty when there is none.
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
 
-	// SwapCursor keeps a position only where the one before it is still old, and reports whether it
-	// did: of many who change the same, one does. Empty is none.
+	// SwapCursor is a compare-and-swap: it stores a position only if the stored one is still old, and
+	// reports whether it did. Of several concurrent callers one succeeds. The empty string stands for
+	// no position.
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
 
-	// Newest returns the number of the newest event that this journal knows it has; 0 is none. Every
-	// event that is recorded after that has a higher one. Other engines may have recorded newer ones
+	// Newest returns the number of the newest event that this journal knows of; 0 is none. Every event
+	// that is recorded after that has a higher number. Other engines may have recorded newer events
 	// already.
 	Newest() int64
 
-	// Events returns events by their sequence numbers, in that order; those that are gone are left
-	// out.
+	// Events returns events by their sequence numbers, in that order, without those that were pruned.
 	Events(ctx context.Context, seqs ...int64) ([]*Event, error)
 
 	// Happened returns the events of a lane with one of these types, created at or after since, oldest
@@ -88,37 +89,37 @@ type Journal interface {
 	// Count returns how many events of a type a lane has had, created at or after since.
 	Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error)
 
-	// Caused returns what own calls caused that has one of these objects: what the engine will hear,
-	// or has heard, of its own doing. typ is the event's type; empty is any.
+	// Caused returns the expected events of the engine's own calls that have one of these objects,
+	// whether they have arrived or not. typ is the event's type; empty is any.
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
 
 	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.
 	Version(ctx context.Context, hash string) (source string, err error)
 
-	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is
-	// more. The ids of events outlive their content by 15 days, so that a late duplicate is still
-	// known. What unfinished runs need stays.
+	// Prune deletes what is older than keep, a bounded number of rows at a time, and reports whether
+	// there is more. The ids of events outlive their content by 15 days, so that a late duplicate is
+	// still recognised. What unfinished runs need stays.
 	Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error)
 }
 
-// A Notifier is a journal that hears of it when another process has put something into it. News has
-// something then. Who does not wait for it looks by itself.
+// A Notifier is a journal that is notified when another process has written to it; News then
+// receives a value. A caller that does not use it has to poll.
 type Notifier interface{ News() <-chan struct{} }
 
-// A Finder is a journal that takes events which nobody told of, and knows them again when
-// somebody does.
+// A Finder is a journal that accepts events which a poll found, because no webhook delivered them,
+// and that recognises such an event when a webhook delivers it after all.
 type Finder interface {
-	// AcceptFound records events that were found, unless one that tells of the same is recorded
-	// already. An event that is accepted afterwards and tells of the same is taken for a
-	// duplicate. Among events that were told, only their ids count.
+	// AcceptFound records found events, except those that describe the same as a recorded event. An
+	// event that is accepted later and describes the same counts as a duplicate. Among delivered
+	// events only the ids are compared.
 	AcceptFound(ctx context.Context, found []rules.Finding) (fresh []bool, err error)
 
-	// CountFound returns how many events were found since a time, by their types.
+	// CountFound returns how many events were found since a time, by type.
 	CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error)
 
-	// Seen returns what was last seen of things of a kind, by their ids. SetSeen keeps that, and
-	// forgets those with an empty value. What has not been set for as long as the ids of events
-	// are kept is forgotten.
+	// Seen returns the last seen value of each thing of a kind, by id. SetSeen stores such values, and
+	// deletes those that are empty. A value that is not set for as long as ids of events are stored is
+	// deleted.
 	Seen(ctx context.Context, workspace, kind string) (map[string]string, error)
 	SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error
 }
@@ -133,11 +134,11 @@ var (
 	ErrNoVersion = errors.New("the journal has no rule of this version")
 )
 
-// A BoundError says that a slot was not free.
+// A BoundError says that a slot is not free.
 type BoundError struct {
 	Slot Slot
-	Own  bool      // the slot's rule has taken some of those that fill the window
-	Free time.Time // when one will be free, unless another takes it
+	Own  bool      // the slot's own rule took some of the slots that fill the window
+	Free time.Time // when a slot will be free, unless another run takes it
 }
 
 // Error names the bound.
@@ -148,29 +149,29 @@ func (e *BoundError) Error() string {
 // An Event is a recorded event.
 type Event struct {
 	rules.Event
-	Seq      int64 // in the order of recording
+	Seq      int64 // increases in the order of recording
 	Decided  bool
 	Verdicts []Verdict
-	Answers  Answers // to what the rules asked when it was decided
+	Answers  Answers // to the rules' questions when it was decided
 }
 
-// Answers are what the desk told rules, by what was asked, in the form that a recorded value has:
-// with them a decision can be looked into, and made again, when the desk would tell something else.
+// Answers are the desk's answers to rules, by question, in the form of a recorded value. They allow
+// a decision to be inspected, and to be repeated when the desk would answer differently.
 type Answers map[string]json.RawMessage
 
 // AnswerNow is the question under which the time of a decision is recorded.
 const AnswerNow = "now()"
 
-// GatherNow is the question under which the time is recorded when a rule decided on what it had
-// gathered.
+// GatherNow is the question under which the time is recorded at which a rule decided on its
+// gathered events.
 func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
 
 // Gathering is the question under which an answer is recorded that a rule had when it decided on
-// what it had gathered, where the rules that decided at once had another.
+// its gathered events, if rules that decided at once had a different answer.
 func Gathering(rule, question string) string { return question + " of " + rule }
 
-// With adds the answers that a rule had when it decided on what it had gathered. Those that
-// others had before stay as they are.
+// With adds the answers that a rule had when it decided on its gathered events. Earlier answers of
+// other rules stay as they are.
 func (a Answers) With(rule string, later Answers) Answers {
 	if a == nil {
 		a = make(Answers, len(later))
@@ -184,7 +185,7 @@ func (a Answers) With(rule string, later Answers) Answers {
 	return a
 }
 
-// An Outcome says what became of an event for one rule.
+// An Outcome is the result of an event for one rule.
 type Outcome string
 
 // The outcomes of a verdict.
@@ -195,108 +196,108 @@ const (
 	Late     Outcome = "late"
 	Limited  Outcome = "limited"
 	Skipped  Outcome = "skipped"  // by the rule's mode
-	Gathered Outcome = "gathered" // with others; the last of them is decided on
+	Gathered Outcome = "gathered" // with other events; the rule decides on the last of them
 	Own      Outcome = "own"      // caused by the engine
 	Paused   Outcome = "paused"
-	Looped   Outcome = "looped" // the rule is among those that caused the event
+	Looped   Outcome = "looped" // the rule is in the ancestry of the event
 )
 
-// A Verdict says what became of an event for one rule, and why.
+// A Verdict is the result of an event for one rule, and the reason.
 type Verdict struct {
 	Rule    string         `json:"rule"`
 	Outcome Outcome        `json:"outcome"`
-	Clause  string         `json:"clause,omitempty"` // the first that was not true
-	Values  map[string]any `json:"values,omitempty"` // of the names and calls in it
-	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
-	// Why is the Error as a phrase; nil where others wrote it.
+	Clause  string         `json:"clause,omitempty"` // the first clause that was not true
+	Values  map[string]any `json:"values,omitempty"` // of the names and calls in the clause
+	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what prevented the run
+	// Why is the Error as a phrase; nil if the Error is not one of quando's phrases.
 	Why     *phrases.Phrase `json:"why,omitempty"`
-	Run     string          `json:"run,omitempty"` // the key of the run that came of it
+	Run     string          `json:"run,omitempty"` // the key of the run that the rule started
 	Version string          `json:"version,omitempty"`
-	Stage   rules.Stage     `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
+	Stage   rules.Stage     `json:"stage,omitempty"` // Shadow makes no changes; empty is Live
 }
 
-// Because sets the outcome and what led to it.
+// Because sets the outcome and its reason.
 func (v *Verdict) Because(o Outcome, why *phrases.Phrase) {
 	v.Outcome, v.Error, v.Why = o, why.String(), why.Coded()
 }
 
-// MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be
-// long, and lanes are many: neither memory nor who comes next should depend on it.
+// MostEvents is how many events of a lane one visit handles. A lane may have a long backlog, and
+// there are many lanes: this bounds the memory of a visit, and how long other lanes wait.
 const MostEvents = 4
 
-// A Lane is a claimed lane with what waits in it.
+// A Lane is a claimed lane with everything that is pending in it.
 type Lane struct {
 	Workspace string
 	Name      string
-	Epoch     int64 // which claim it is; a later one makes this one's changes refused
-	News      int64 // how often somebody asked for the lane's attention, when it was claimed
+	Epoch     int64 // the number of the claim; changes of an earlier claim are refused
+	News      int64 // how often the lane had been made due when it was claimed
 
-	Events  []*Event // undecided, in the order of recording, MostEvents at most
-	More    bool     // there are others behind them, for which the lane is due again when Next says so
-	Runs    []*Run   // unfinished ones that are here or belong here, and those of which something is asked, by id
+	Events  []*Event // undecided, in the order of recording, at most MostEvents
+	More    bool     // more events are pending, for which the lane is due again at Next
+	Runs    []*Run   // unfinished runs that are in this lane or have it as Home, and runs with a request, by id
 	Gathers []*Gather
 
-	Calm bool // set by Save where it gives the lane back and nothing is due because of it
+	Calm bool // set by Save when it releases the lane with nothing pending in it, and makes no other lane due
 }
 
-// Add adds an event to a lane that is being loaded, or notes that there are more.
+// Add adds an event to a lane that is being loaded, or sets More.
 func (l *Lane) Add(e *Event) {
 	if l.More = len(l.Events) == MostEvents; !l.More {
 		l.Events = append(l.Events, e)
 	}
 }
 
-// A State is where a run stands.
+// A State is the state of a run.
 type State string
 
 // The states of a run.
 const (
 	Queued    State = "queued"    // waits for another run of its rule
-	Running   State = "running"   // has steps to take, now or when a call is to be repeated
-	Waiting   State = "waiting"   // in a wait or a wait_for
-	Held      State = "held"      // until its rule is resumed or the workspace's key works again
-	Uncertain State = "uncertain" // a person must say what became of a call
+	Running   State = "running"   // has steps to take, now or when it repeats a call
+	Waiting   State = "waiting"   // in a wait or wait_for step
+	Held      State = "held"      // until its rule is resumed, or the workspace's key works again
+	Uncertain State = "uncertain" // a person must say whether a call had its effect
 	Done      State = "done"
-	Stopped   State = "stopped" // by stop or stop_if
+	Stopped   State = "stopped" // by a stop or stop_if step
 	Cancelled State = "cancelled"
 	FailedRun State = "failed"
 )
 
-// Finished reports whether the state is a last one.
+// Finished reports whether the state is final.
 func (s State) Finished() bool {
 	return s == Done || s == Stopped || s == Cancelled || s == FailedRun
 }
 
-// A Run is a rule at work on what started it.
+// A Run is one execution of a rule for an event.
 type Run struct {
-	ID        int64 // given by the journal when the run starts
+	ID        int64 // assigned by the journal when the run starts
 	Key       string
 	Workspace string
 	Rule      string
 	Version   string
-	Event     int64   // the sequence number of what started it; of gathered ones, the last
-	Gathered  []int64 // all that were gathered, in order
+	Event     int64   // the sequence number of the event that started it; of gathered events, the last
+	Gathered  []int64 // all gathered events, in order
 	Home      string  // the lane that it belongs to
-	Lane      string  // where its next step takes place
-	By        string  // what counts as the same for the rule's mode
+	Lane      string  // where its next step runs
+	By        string  // groups runs for the rule's mode
 	State     State
 	Stage     rules.Stage // Live or Shadow
 	Ancestry  []string    // the rules whose effects led to it
 	About     actions.Subject
 	StartedAt time.Time
-	// WakeAt is when there is something to do; the zero time is when somebody asks for it. It is kept
-	// for unfinished runs.
+	// WakeAt is when the run has something to do; the zero time means that it waits for a request. It
+	// is stored for unfinished runs.
 	WakeAt     time.Time
 	FinishedAt time.Time
-	Reason     string          // why it was stopped, cancelled or held, or what failed
-	Why        *phrases.Phrase // the Reason as a phrase; nil where others wrote it
-	Asked      *Ask            // only the journal's Ask sets it, and Change.Answered takes it away
+	Reason     string          // why it was stopped, cancelled or held, or the error
+	Why        *phrases.Phrase // the Reason as a phrase; nil if the Reason is not one of quando's phrases
+	Asked      *Ask            // set by the journal's Ask, cleared by RunChange.Answered
 
-	Steps []*Step // that were reached, in that order; of a claimed run those that it keeps
+	Steps []*Step // the steps it has reached, in that order; of a claimed run those in Kept
 	Kept  Kept    // which of its steps are loaded with its lane
 }
 
-// Because sets why the run stands where it does.
+// Because sets the reason of the run's state.
 func (r *Run) Because(why *phrases.Phrase) { r.Reason, r.Why = why.String(), why.Coded() }
 
 // Reached returns how many steps the run has reached.
@@ -307,18 +308,17 @@ func (r *Run) Reached() int {
 	return r.Steps[len(r.Steps)-1].N + 1
 }
 
-// Kept are the steps of a run that it still needs to go on: those from a number on, and some before
-// it. The zero value is all of them. Others are loaded only for somebody who looks.
+// Kept names the steps that a run still needs: all from a number on, and some before it. The zero
+// value is all steps. Other steps are loaded only for readers.
 type Kept struct {
 	From int   `json:"from"`
-	Also []int `json:"also,omitempty"` // in their order
+	Also []int `json:"also,omitempty"` // in ascending order
 }
 
-// All reports whether every step is kept.
+// All reports whether the run needs every step.
 func (k Kept) All() bool { return k.From == 0 }
 
-// Current returns the step that the run is at; nil when it has come to the end of all that it
-// has reached.
+// Current returns the step that the run is at; nil when all steps that it has reached are finished.
 func (r *Run) Current() *Step {
 	for _, s := range slices.Backward(r.Steps) {
 		if !s.State.Finished() {
@@ -328,81 +328,82 @@ func (r *Run) Current() *Step {
 	return nil
 }
 
-// A StepState is where a step stands.
+// A StepState is the state of a step.
 type StepState string
 
 // The states of a step.
 const (
-	StepOpen       StepState = "open"    // a call is under way, or to be repeated
-	StepWaiting    StepState = "waiting" // in a wait
+	StepOpen       StepState = "open"    // a call is under way, or will be repeated
+	StepWaiting    StepState = "waiting" // in a wait step
 	StepDone       StepState = "done"
 	StepSkipped    StepState = "skipped"
-	StepSuperseded StepState = "superseded" // somebody else changed it meanwhile
-	StepWould      StepState = "would"      // of a shadow run: what it would have done
+	StepSuperseded StepState = "superseded" // a person or another program changed the same object in the meantime
+	StepWould      StepState = "would"      // of a shadow run: what the step would have done
 	StepFailed     StepState = "failed"
 	StepUncertain  StepState = "uncertain"
 )
 
-// Finished reports whether the step will not be taken again by itself.
+// Finished reports whether the step is not taken again unless a person asks for it.
 func (s StepState) Finished() bool { return s != StepOpen && s != StepWaiting && s != StepUncertain }
 
-// A Step is one step of a run as it was taken.
+// A Step is a step that a run has reached.
 type Step struct {
-	N        int    // its place in the run, from 0
+	N        int    // its position in the run, from 0
 	Path     string // 2, 2.else.1, 4[7].1
 	Verb     string
 	Key      string // its idempotency key
 	State    StepState
 	Attempts int
 	Error    string
-	Record   json.RawMessage // what the engine must know to go on; the journal does not look into it
+	Record   json.RawMessage // the engine's state of the step; opaque to the journal
 }
 
-// Calls reports whether the call begins, where begun says which of the starts did.
+// Calls reports whether the call begins; begun reports which of the Starts begin.
 func (c *Change) Calls(begun func(start int) bool) bool {
 	i := slices.IndexFunc(c.Starts, func(s *Start) bool { return s.Run == c.Call })
 	return i < 0 || begun(i)
 }
 
-// A Change is what a claim's holder hands in: all of it is recorded, or nothing.
+// A Change is what the holder of a claim hands in: all of it is recorded, or nothing.
 type Change struct {
 	At time.Time
 
-	// Fresh is an event that is not recorded yet, of a lane that was opened for it. It is recorded,
-	// with its verdicts where it is one of Decided, and its Seq, and that of what it starts, is set.
-	// The change is refused with ErrOccupied where the event is recorded already, or something waits
-	// in the lane.
+	// Fresh is an event that is not recorded yet, of a lane that was opened for it. Save records it,
+	// with its verdicts if it is one of Decided, and sets its Seq, and the Event of runs that it
+	// starts. Save fails with ErrOccupied if the event is recorded already, or something is pending in
+	// the lane.
 	Fresh *Event
 
-	// Call is the run whose call begins when the change is recorded; nil is that none does. The change
-	// is refused with a *HeldError where something stops the run.
+	// Call is the run whose call begins when the change is recorded; nil if none does. Save fails with
+	// a *HeldError if a hold covers the run.
 	Call *Run
 
-	// Take are slots that must be free, else the change is refused with a *BoundError. They are
-	// left where the run of Call does not begin.
+	// Take are slots that must be free, else Save fails with a *BoundError. They are not taken if the
+	// run of Call does not begin.
 	Take    []Slot
 	Decided []*Event
 	Starts  []*Start
-	Gather  []Gather // each with one event, which joins those of the same rule and by that are being gathered
+	Gather  []Gather // each with one event, which joins the gathered events of the same rule and by
 
-	// Ended are gathers that are over. One that has grown since it was claimed makes the change
-	// refused with ErrChanged.
+	// Ended are gathers that are over. Save fails with ErrChanged if one of them has grown since the
+	// lane was claimed.
 	Ended []*Gather
 
-	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way
-	// for the Starts. A run that has another lane now makes that lane due, and so does one that is
-	// held by nothing any more. One that is finished lets the next one queued behind it begin.
+	// Runs are unfinished runs, or runs that have just finished, with their changed steps. They are
+	// recorded before the Starts, which may take their place. A run that is in another lane now makes
+	// that lane due, and so does a held run that no hold covers any more. A finished run lets the next
+	// queued run of its key begin.
 	Runs []*RunChange
 
 	Caused []Caused
-	Used   []int64 // the ids of Caused whose event has come
-	Gone   []int64 // the ids of Caused that nothing is expected of any more, and that can be forgotten
+	Used   []int64 // the ids of Caused whose event has arrived
+	Gone   []int64 // the ids of Caused for which no event is expected any more; they can be deleted
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of
-	// its gathers ends, or at once where there was news. A gather that is over already makes it due
-	// only where there is no Next.
+	// Release releases the lane. It is due again at Next, which may be the zero time, when one of its
+	// gathers ends, or at once if it was made due since it was claimed. A gather that is over already
+	// makes it due only if Next is zero.
 	Release bool
 	Next    time.Time
 }
@@ -411,26 +412,26 @@ type Change struct {
 type RunChange struct {
 	Run      *Run
 	Steps    []*Step
-	Answered bool // what was asked of it is done
-	Effects  int  // calls that had their effect
+	Answered bool // the request to the run is done
+	Effects  int  // the number of calls that had their effect
 }
 
-// A Start asks for a run to begin. The journal decides, by what is stopped, by the unfinished runs
-// of the same workspace, rule and by, and by the limit. It sets Run.ID and Run.State, or the
-// verdict's outcome where the run does not come about.
+// A Start asks for a run to begin. The journal decides, by the holds, by the unfinished runs of the
+// same workspace, rule and by, and by the limit. It sets Run.ID and Run.State, or the verdict's
+// outcome if the run does not come about.
 type Start struct {
 	Run     *Run // with the Steps to record if it begins at once
 	Mode    rules.Mode
-	Max     int      // unfinished runs of the same by
+	Max     int      // bounds the unfinished runs of the same by
 	Limit   *Slot    // nil is none
 	Source  string   // of the rule's version
-	Verdict *Verdict // one of those of the change's Decided
+	Verdict *Verdict // one of the verdicts on the change's Decided
 	Begun   bool     // set by the journal: it exists and is not queued
 }
 
-// Refused says why a run does not begin while these holds are in place, beside these unfinished
-// ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
-// where the whole workspace is stopped, because then the run only waits, and where the run itself
+// Refused says why a run does not begin, given the holds and the ids of the unfinished runs of the
+// same workspace, rule and by, the oldest first. An empty outcome means that it may begin. It also
+// may if a hold stops the whole workspace, because then the run only waits, and if the run itself
 // is held already.
 func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why *phrases.Phrase) {
 	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule, s.Run.Lane) })
@@ -445,15 +446,15 @@ func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why *phr
 	return "", nil
 }
 
-// A Slot is one of so many in any window of a length.
+// A Slot is a unit of a rate limit: at most Times slots of a Key in any window of length Per.
 type Slot struct {
-	Key   string // with the workspace
+	Key   string // identifies the limit within the workspace
 	Times int
 	Per   time.Duration
-	Rule  string // that takes it
+	Rule  string // the rule that takes the slot
 }
 
-// Limit says what a limit is.
+// Limit describes the limit.
 func (s Slot) Limit() *phrases.Phrase {
 	return phrases.New(phrases.Limit, s.Times, duration.Format(s.Per))
 }
@@ -463,25 +464,25 @@ type Gather struct {
 	Workspace, Rule, By string
 	Lane                string // of the newest event
 	Events              []int64
-	Since               time.Time // when the first came
-	Until               time.Time // when it ends, unless another event comes
+	Since               time.Time // when the first event arrived
+	Until               time.Time // when it ends, unless another event arrives
 	Quiet, AtMost       time.Duration
 }
 
-// A Caused is an event that an own call causes: by it the engine knows its own effects when they
-// come back.
+// A Caused is an event that the engine expects of one of its own calls: it lets the engine
+// recognise its own effects.
 type Caused struct {
-	ID        int64 // given by the journal
+	ID        int64 // assigned by the journal
 	Workspace string
 	Lane      string
 	Event     string          // message.sent
-	Object    string          // the key of the message, card, attendance or conversation, as ObjectKey makes it of the id, else the lane
-	Stage     string          // of a moved card: where it went
-	Set       json.RawMessage // what the call set, as a part of the object's facts
+	Object    string          // the key of the message, card, attendance or conversation, as ObjectKey derives it from the id, else the lane
+	Stage     string          // of a moved card: its new stage
+	Set       json.RawMessage // the values that the call set, as a subset of the object's facts
 	Run       int64
 	Rule      string
 	Ancestry  []string  // of the run
-	After     int64     // the newest event that was recorded when the call was planned: what the call caused has a higher number
-	From, To  time.Time // when the event was created, where nothing in it identifies it
-	Used      bool      // the event has come
+	After     int64     // the newest recorded event when the call was planned: the events that the call causes have higher numbers
+	From, To  time.Time // when the event was created, if nothing in it identifies it
+	Used      bool      // the event has arrived
 }

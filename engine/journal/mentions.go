@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Mention is something in an event that a person knows the other side by.
+// A Mention is a text in an event by which a person recognises the customer.
 type Mention struct {
 	Kind MentionKind
 	Text string
 }
 
-// A MentionKind is what a mention is.
+// A MentionKind is the kind of a mention.
 type MentionKind string
 
 // The kinds of mentions.
@@ -26,14 +26,15 @@ const (
 )
 
 const (
-	mentionDepth  = 4   // how deep mentions are looked for
-	mentionLength = 120 // of what is kept of one, in characters
-	mentionWords  = 6   // by which a name is found
-	mentionsMost  = 20  // of a kind that are known of a lane
+	maxMentionDepth  = 4   // how deep in an event's data mentions are searched
+	maxMentionLength = 120 // the stored characters of one mention
+	maxMentionWords  = 6   // the words of a name that are indexed
+	maxMentions      = 20  // the mentions of a kind that are stored for a lane
 )
 
-// mentioned are the members that tell of the other side, by the name of the object that has them.
-var mentioned = map[string]map[string]MentionKind{
+// mentionMembers are the members that identify the customer, by the name of the object that has
+// them.
+var mentionMembers = map[string]map[string]MentionKind{
 	"contact":      {"name": MentionName, "phone": MentionPhone},
 	"customer":     {"name": MentionName, "phone": MentionPhone},
 	"conversation": {"name": MentionName, "phone": MentionPhone, "contact_name": MentionName},
@@ -41,21 +42,21 @@ var mentioned = map[string]map[string]MentionKind{
 	"attendance":   {"protocol": MentionProtocol, "protocol_number": MentionProtocol},
 }
 
-// Mentions returns whom the data of an event mentions, each once. A contact's own name comes before
-// that of its conversation.
+// Mentions returns the mentions in the data of an event, each once. A contact's own name comes
+// before that of its conversation.
 func Mentions(data map[string]any) []Mention {
-	f := finder{seen: map[Mention]bool{}}
-	f.look(data, mentionDepth)
+	f := mentionCollector{seen: map[Mention]bool{}}
+	f.collect(data, maxMentionDepth)
 	return append(f.contacts, slices.DeleteFunc(f.others, func(m Mention) bool { return f.seen[m] })...)
 }
 
-// A finder collects mentions.
-type finder struct {
+// A mentionCollector collects mentions.
+type mentionCollector struct {
 	contacts, others []Mention
-	seen             map[Mention]bool // true is that of a contact
+	seen             map[Mention]bool // true if a contact has it
 }
 
-func (f *finder) look(object map[string]any, depth int) {
+func (f *mentionCollector) collect(object map[string]any, depth int) {
 	if depth == 0 {
 		return
 	}
@@ -64,18 +65,18 @@ func (f *finder) look(object map[string]any, depth int) {
 		if !ok {
 			continue
 		}
-		members := mentioned[name]
+		members := mentionMembers[name]
 		for _, member := range sortedKeys(members) {
 			text, _ := below[member].(string)
-			if text = shorten(strings.TrimSpace(text), mentionLength); text != "" {
+			if text = shorten(strings.TrimSpace(text), maxMentionLength); text != "" {
 				f.add(Mention{members[member], text}, name == "contact" || name == "customer")
 			}
 		}
-		f.look(below, depth-1)
+		f.collect(below, depth-1)
 	}
 }
 
-func (f *finder) add(m Mention, contact bool) {
+func (f *mentionCollector) add(m Mention, contact bool) {
 	before, seen := f.seen[m]
 	switch {
 	case contact && !before:
@@ -87,7 +88,7 @@ func (f *finder) add(m Mention, contact bool) {
 	}
 }
 
-// sortedKeys returns the names of an object's members, always in the same order.
+// sortedKeys returns the names of an object's members in a stable order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -107,14 +108,14 @@ func shorten(s string, most int) string {
 	return s
 }
 
-// keys returns what a mention is found by: a name by the beginning of each of its words, a phone by
-// the end of its digits, which is why they are turned around, a protocol number by its beginning or
-// that of its digits.
-func (m Mention) keys() []string {
+// indexKeys returns the index keys of a mention. Searches match the beginning of a key: a name has
+// a key for each of its words; a phone is searched by its last digits, so its key is its digits
+// reversed; a protocol number has itself and its digits.
+func (m Mention) indexKeys() []string {
 	switch m.Kind {
 	case MentionPhone:
 		if d := digits(m.Text); d != "" {
-			return []string{backwards(d)}
+			return []string{reversed(d)}
 		}
 		return nil
 	case MentionProtocol:
@@ -128,20 +129,19 @@ func (m Mention) keys() []string {
 		return []string{whole}
 	}
 	words := nameWords(m.Text)
-	return words[:min(len(words), mentionWords)]
+	return words[:min(len(words), maxMentionWords)]
 }
 
-// A Known is what the other side of a lane is known by: the texts of each kind of mention, the
-// newest first.
+// A Known is what the events of a lane mention: the texts of each kind, the newest first.
 type Known map[MentionKind][]KnownText
 
-// A KnownText is one of them, and the day on which it was last mentioned, counted from 1970 in UTC.
+// A KnownText is a mentioned text, and the day of its last mention, counted from 1970 in UTC.
 type KnownText struct {
 	Text string `json:"text"`
 	Day  int64  `json:"day"`
 }
 
-// With returns what is known after another event has mentioned something on a day.
+// With returns a copy with the mentions of another event on a day.
 func (k Known) With(list []Mention, day int64) Known {
 	out := maps.Clone(k)
 	if out == nil {
@@ -158,12 +158,12 @@ func (k Known) With(list []Mention, day int64) Known {
 			}
 		}
 		all := append([]KnownText{newest}, others...)
-		out[m.Kind] = all[:min(len(all), mentionsMost)]
+		out[m.Kind] = all[:min(len(all), maxMentions)]
 	}
 	return out
 }
 
-// Since returns what is known without what was last mentioned before a day.
+// Since returns a copy without texts that were last mentioned before a day.
 func (k Known) Since(day int64) Known {
 	out := Known{}
 	for kind, texts := range k {
@@ -176,10 +176,10 @@ func (k Known) Since(day int64) Known {
 	return out
 }
 
-// Equal reports whether the same is known.
+// Equal reports whether both have the same texts and days.
 func (k Known) Equal(other Known) bool { return maps.EqualFunc(k, other, slices.Equal[[]KnownText]) }
 
-// Last returns the day on which something was last mentioned.
+// Last returns the day of the last mention.
 func (k Known) Last() (day int64) {
 	for _, texts := range k {
 		for _, t := range texts {
@@ -189,18 +189,18 @@ func (k Known) Last() (day int64) {
 	return day
 }
 
-// A MentionKey is something that a lane is found by.
+// A MentionKey is an index key of a lane.
 type MentionKey struct {
 	Kind MentionKind
 	Key  string
 }
 
-// Keys returns everything that the lane is found by.
+// Keys returns all index keys of the lane.
 func (k Known) Keys() map[MentionKey]bool {
 	keys := map[MentionKey]bool{}
 	for kind, texts := range k {
 		for _, t := range texts {
-			for _, key := range (Mention{kind, t.Text}).keys() {
+			for _, key := range (Mention{kind, t.Text}).indexKeys() {
 				keys[MentionKey{kind, key}] = true
 			}
 		}
@@ -208,7 +208,7 @@ func (k Known) Keys() map[MentionKey]bool {
 	return keys
 }
 
-// Who returns who a lane is about.
+// Who returns the customer of a lane.
 func (k Known) Who(workspace, lane string) Who {
 	newest := func(kind MentionKind) string {
 		if len(k[kind]) == 0 {
@@ -222,41 +222,40 @@ func (k Known) Who(workspace, lane string) Who {
 	}
 }
 
-// A LaneSearch is what a person looks for: lanes that are known by something of a kind that fits.
+// A LaneSearch is one meaning of a search text: lanes with a mention of a kind that matches.
 type LaneSearch struct {
 	Kind MentionKind
 
-	// Prefixes are the beginnings of keys. Every lane that fits has keys for all of them, so that one
-	// is enough to find it, best the rarest.
+	// Prefixes are the beginnings of keys. Every matching lane has keys for all of them, so a search
+	// needs to look for only one, best the rarest.
 	Prefixes []string
 }
 
-// phoneEnd is how many of the last digits of a phone tell it: what stands before them is written in
-// many ways.
-const phoneEnd = 8
+// phoneSuffix is how many of the last digits identify a phone: country and area codes are written
+// in many ways.
+const phoneSuffix = 8
 
-// LaneSearches returns what a text can mean.
+// LaneSearches returns the possible meanings of a search text.
 func LaneSearches(text string) []LaneSearch {
 	var list []LaneSearch
 	if d := digits(text); len(d) >= 4 {
-		list = append(list, LaneSearch{MentionPhone, []string{backwards(d)[:min(len(d), phoneEnd)]}})
+		list = append(list, LaneSearch{MentionPhone, []string{reversed(d)[:min(len(d), phoneSuffix)]}})
 	}
 	words := nameWords(text)
 	whole := strings.Join(words, "")
 	if number := strings.TrimLeft(whole, "0"); strings.ContainsFunc(number, unicode.IsDigit) {
 		list = append(list, LaneSearch{MentionProtocol, []string{number}})
 	}
-	if words = words[:min(len(words), mentionWords)]; len(words) > 0 {
+	if words = words[:min(len(words), maxMentionWords)]; len(words) > 0 {
 		list = append(list, LaneSearch{MentionName, words})
 	}
 	return list
 }
 
-// Fits reports whether a lane is what is looked for: it is known by one text that has keys for all
-// prefixes.
+// Fits reports whether a lane matches: one of its texts has keys for all prefixes.
 func (s LaneSearch) Fits(k Known) bool {
 	return slices.ContainsFunc(k[s.Kind], func(t KnownText) bool {
-		keys := Mention{s.Kind, t.Text}.keys()
+		keys := Mention{s.Kind, t.Text}.indexKeys()
 		for _, prefix := range s.Prefixes {
 			if !slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, prefix) }) {
 				return false
@@ -279,25 +278,25 @@ func digits(s string) string {
 	}, s)
 }
 
-func backwards(s string) string {
+func reversed(s string) string {
 	b := []byte(s)
 	slices.Reverse(b)
 	return string(b)
 }
 
-// accents maps accented letters to those without.
+// accents maps accented letters to plain ones.
 var accents = strings.NewReplacer(
 	"á", "a", "à", "a", "â", "a", "ã", "a", "ä", "a", "å", "a", "ç", "c", "é", "e", "è", "e", "ê", "e", "ë", "e", "í", "i", "ì", "i", "î", "i", "ï", "i",
 	"ñ", "n", "ó", "o", "ò", "o", "ô", "o", "õ", "o", "ö", "o", "ø", "o", "ú", "u", "ù", "u", "û", "u", "ü", "u", "ý", "y", "ÿ", "y",
 )
 
-// FoldText makes texts comparable: small letters, without accents, with single blanks.
+// FoldText makes texts comparable: lower case, without accents, with single blanks.
 func FoldText(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 { // most texts, and much faster
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 { // the common case, and much faster
 		return strings.Join(strings.Fields(strings.ToLower(s)), " ")
 	}
 	s = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) { // an accent written as a character of its own
+		if unicode.Is(unicode.Mn, r) { // a combining accent
 			return -1
 		}
 		return unicode.ToLower(r)

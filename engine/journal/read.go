@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Reader is the side of a journal that people look at.
+// A Reader is the part of a journal that lists and finds, for people.
 type Reader interface {
 	// ListEvents returns events, the newest first unless the filter says otherwise.
 	ListEvents(ctx context.Context, f EventFilter) ([]*Event, error)
@@ -15,34 +15,34 @@ type Reader interface {
 	FindEvent(ctx context.Context, workspace, id string) (*Event, error)
 	// FindRun returns a run with its steps, or ErrNoRun.
 	FindRun(ctx context.Context, id int64) (*Run, error)
-	// Holds returns what is stopped.
+	// Holds returns all holds.
 	Holds(ctx context.Context) ([]Hold, error)
 	// CountRuns returns how many unfinished runs there are in each state.
 	CountRuns(ctx context.Context) (map[State]int, error)
 }
 
-// An EventFilter chooses events. Zero values choose all.
+// An EventFilter selects events. Zero values select all.
 type EventFilter struct {
 	Workspace string
 	Type      string
-	Rule      string // that has a verdict on it
+	Rule      string // a rule that has a verdict on the event
 	Lane      string
 	Since     time.Time // received at or after
-	Before    int64     // older than this sequence number, for the next page
+	Before    int64     // below this sequence number, for the next page
 	Forward   bool      // the oldest first
-	After     int64     // newer than this sequence number: for the next page of those, and to bound how much is looked through
+	After     int64     // above this sequence number: for the next page with Forward, and to bound how many rows are scanned
 	Limit     int       // 0 is 100
 }
 
-// A RunFilter chooses runs. Zero values choose all.
+// A RunFilter selects runs. Zero values select all.
 type RunFilter struct {
 	Workspace string
 	Rule      string
 	State     State
-	Lane      string    // that it belongs to
-	Event     int64     // that it came of
-	Events    []int64   // of which it came of one
+	Lane      string    // the run's Home
+	Event     int64     // the event that started it
+	Events    []int64   // one of them started it
 	Since     time.Time // started at or after
-	Before    int64     // started before the run with this id, for the next page
+	Before    int64     // below this id, for the next page
 	Limit     int       // 0 is 100
 }

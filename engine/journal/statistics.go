@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Statistics is the side of a journal that sums up, for people who watch. What a method costs does
-// not grow with the journal: the sums are kept while things are recorded, and what lanes are found
-// by is kept by Follow.
+// Statistics is the part of a journal that aggregates, for people. The cost of a method does not
+// grow with the journal: transactions maintain the sums as they record, and Follow maintains the
+// index of lanes.
 type Statistics interface {
-	// Counts returns what was counted, the oldest first.
+	// Counts returns counts, the oldest first.
 	Counts(ctx context.Context, f CountFilter) ([]Count, error)
 
 	// LastFired returns when each rule last fired.
@@ -18,17 +18,17 @@ type Statistics interface {
 	// Reasons returns why a rule did not fire since a time, by days, the most frequent first.
 	Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]Reason, error)
 
-	// Follow takes up whom events mention, in the order of recording, a bounded part at a time, and
-	// reports whether there is more. Accept leaves that for later: Follow is called again and again
-	// beside everything else, and lets those go first who have something to record.
+	// Follow indexes the mentions in events, in the order of recording, a bounded number of events at
+	// a time, and reports whether there is more. Accept leaves this work to it: call Follow
+	// periodically in the background. It lets transactions that record something go first.
 	Follow(ctx context.Context) (more bool, err error)
 
 	// FindLanes returns the lanes whose events mention a name, a phone or a protocol number, the
-	// newest first, at most limit. Before it looks, it follows the events for a bounded part, and so
+	// newest first, at most limit. Before it searches, it follows a bounded number of events, and so
 	// does Who.
 	FindLanes(ctx context.Context, text string, limit int) ([]Who, error)
 
-	// Who returns who lanes of a workspace are about, by lane, as far as their events tell.
+	// Who returns the customers of lanes of a workspace, by lane, as far as events mention them.
 	Who(ctx context.Context, workspace string, lanes []string) (map[string]Who, error)
 
 	// Extent returns how much the journal holds.
@@ -38,35 +38,35 @@ type Statistics interface {
 // A RuleName names a rule of a workspace.
 type RuleName struct{ Workspace, Rule string }
 
-// A CountKind is what is counted.
+// A CountKind is the kind of what is counted.
 type CountKind string
 
-// What is counted. Only runs have a detail: their last state, and "shadow" where a run of a shadow
-// rule is done. What rules did not fire for is counted by its reason.
+// The kinds of counts. Only runs have a detail: their final state, and "shadow" for a run of a
+// shadow rule that is done. Verdicts other than fired are counted by Reason.
 const (
 	CountFired   CountKind = "fired"
-	CountRuns    CountKind = "run"    // that ended
+	CountRuns    CountKind = "run"    // that finished
 	CountEffects CountKind = "effect" // calls that had their effect
 )
 
 // CountShadow is the detail of shadow runs that are done.
 const CountShadow = "shadow"
 
-// RuleCounts is the shortest stretch of time for which the counts of a single rule are kept.
-// Stretches begin at whole multiples of it in UTC.
+// RuleCounts is the smallest period for which the counts of a single rule are stored. Periods begin
+// at whole multiples of it in UTC.
 const RuleCounts = 6 * time.Hour
 
-// A CountFilter says how counts are summed up.
+// A CountFilter says how to sum up counts.
 type CountFilter struct {
-	Since time.Time     // from the hour on that it lies in
-	Every time.Duration // in whole hours; 0 is one
-	Rules bool          // each rule for itself, in stretches of RuleCounts; else all of a workspace together
+	Since time.Time     // rounded down to the hour
+	Every time.Duration // the length of a period in whole hours; 0 is one hour
+	Rules bool          // sums for each rule, in periods of RuleCounts; else for each workspace
 }
 
-// A Count is how often something happened in a stretch of time.
+// A Count is how often something happened in a period.
 type Count struct {
 	From     time.Time
-	RuleName // without a rule it is all of them
+	RuleName // an empty Rule stands for all rules
 	What     CountKind
 	Detail   string
 	N        int
@@ -81,21 +81,22 @@ type Reason struct {
 	At      time.Time
 }
 
-// A Who is who a lane is about.
+// A Who is the customer of a lane.
 type Who struct {
 	Workspace, Lane       string
 	Name, Phone, Protocol string
-	Seen                  time.Time // to the day
+	Seen                  time.Time // the day of the last mention
 }
 
 // An Extent is how much a journal holds.
 type Extent struct {
-	Events, Runs int64     // recorded since the oldest that is kept
+	Events, Runs int64     // recorded since the oldest one that is stored
 	Oldest       time.Time // when the oldest event was received; zero when there is none
 	Bytes        int64
 }
 
-// An Auditor keeps what people changed. Nothing that is kept can be changed or taken away.
+// An Auditor stores an audit log of what people changed. Entries can be neither changed nor
+// deleted.
 type Auditor interface {
 	Audit(ctx context.Context, e AuditEntry) error
 	// Audits returns entries, the newest first, older than the one with the number before; 0 is all.
@@ -104,11 +105,11 @@ type Auditor interface {
 
 // An AuditEntry is one change that a person made.
 type AuditEntry struct {
-	ID      int64 // given by the journal
+	ID      int64 // assigned by the journal
 	At      time.Time
 	Who     string // the user's name
 	From    string // the address that the request came from
 	What    string // pause, resume, cancel, retry, …
-	Subject string // of what: a rule, a run, everything
+	Subject string // the changed object: a rule, a run, everything
 	Detail  string // the reason given, or what went wrong
 }

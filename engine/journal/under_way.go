@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// An UnderWay is a call whose intent is recorded and that has not ended: it may be on its way to
-// the service.
+// An UnderWay is a call whose intent is recorded and whose result is not: the request may be on its
+// way to the service.
 type UnderWay struct {
 	Run       int64     `json:"run,string"`
 	Key       string    `json:"key"` // of the run
 	Workspace string    `json:"workspace"`
 	Rule      string    `json:"rule"`
-	Lane      string    `json:"lane"` // where the call takes place: conversation:… or another
+	Lane      string    `json:"lane"` // where the call runs: conversation:… or another
 	Step      string    `json:"step"` // its path: 2, 2.else.1, 4[7].1
 	Verb      string    `json:"verb"`
-	Since     time.Time `json:"since,omitzero"` // when the call was recorded to begin
+	Since     time.Time `json:"since,omitzero"` // when the intent was recorded
 }
 
-// Compare orders calls by when they were to begin.
+// Compare orders calls by when their intents were recorded.
 func (u UnderWay) Compare(other UnderWay) int {
 	return cmp.Or(u.Since.Compare(other.Since), cmp.Compare(u.Run, other.Run), strings.Compare(u.Step, other.Step))
 }
 
-// CallUnderWay returns the call of a run's step that is under way. It is not ok where there is
-// none. One whose record cannot be read is named all the same.
+// CallUnderWay returns the call of a run's step that is under way; ok is false if there is none. A
+// call whose record cannot be read counts as under way.
 func CallUnderWay(r *Run, s *Step) (call UnderWay, ok bool) {
 	if s.State != StepOpen {
 		return call, false
 	}
-	var rec struct { // what it must know of the engine's record
+	var rec struct { // the part of the engine's record that decides
 		Intent         json.RawMessage
 		Answered, Lost bool
 		Tried          time.Time

@@ -92,7 +92,7 @@ var bySimulation = []Bug{
 		{"engine/version.go", `rule != nil && rule.Version == r.Version {`, `rule != nil {`},
 	}},
 	{Name: "a run that is replaced goes on", Edits: []Edit{
-		{"engine/journal/ledger/run.go", `		l.ask(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
+		{"engine/journal/ledger/run.go", `		l.askRun(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
 `, ``},
 	}},
 	{Name: "a queued run is never begun", Edits: []Edit{

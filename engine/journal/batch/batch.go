@@ -1,5 +1,5 @@
-// Package batch groups what many callers hand in, so that they share one transaction: what comes
-// while a batch is carried out is in the next one.
+// Package batch groups the items of many callers, so that they share one transaction: items that
+// arrive while a batch runs are in the next one.
 package batch
 
 import (
@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// ErrClosed says that a queue takes nothing any more.
+// ErrClosed says that a queue accepts no more items.
 var ErrClosed = errors.New("the journal is closed")
 
-// Full is the weight of the items that one batch takes; a single item may weigh more.
+// Full is the maximum weight of a batch; a single item may weigh more.
 const Full = 1024
 
-// A Queue collects items and hands them to one goroutine, as many at a time as are waiting.
+// A Queue collects items and hands all that are pending to one goroutine, as a batch.
 type Queue[T any] struct {
 	do func([]T) []error
 
 	mu      sync.Mutex
 	waiting []*item[T]
 	closed  bool
-	ended   time.Time // when the last batch did
+	lastEnd time.Time // when the last batch ended
 
-	news chan struct{} // that the queue is longer, or closed
-	done chan struct{}
+	wakeup chan struct{} // receives a value when the queue is no longer empty, or is closed
+	done   chan struct{}
 }
 
-// An item is what one caller waits for.
+// An item is a value in the queue, and its result.
 type item[T any] struct {
 	value  T
 	weight int
@@ -38,24 +38,24 @@ type item[T any] struct {
 	result chan error
 }
 
-// The states of an item: in the queue, in a batch, taken back.
+// The states of an item: in the queue, in a batch, withdrawn by its caller.
 const (
 	queued int32 = iota
 	taken
 	withdrawn
 )
 
-// New returns a queue with its goroutine. Do carries out a batch and returns a result for each
-// of its items.
+// New returns a queue and starts its goroutine. Do runs a batch and returns a result for each of
+// its items.
 func New[T any](do func([]T) []error) *Queue[T] {
-	q := &Queue[T]{do: do, news: make(chan struct{}, 1), done: make(chan struct{})}
+	q := &Queue[T]{do: do, wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()
 	return q
 }
 
-// Do hands an item in and waits for its result. A context that ends while the item waits takes
-// it back, and its error is returned. Once its batch has begun the item is waited for, so that
-// the caller always knows.
+// Do adds an item to the queue and waits for its result. If the context ends while the item is in
+// the queue, Do withdraws it and returns the context's error. Once the item's batch has begun, Do
+// waits for the result, so that the caller always knows whether it was committed.
 func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -85,12 +85,12 @@ func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
 
 func (q *Queue[T]) wake() {
 	select {
-	case q.news <- struct{}{}:
+	case q.wakeup <- struct{}{}:
 	default:
 	}
 }
 
-// Close lets what is queued come to an end.
+// Close accepts no more items, and waits for those in the queue.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	q.closed = true
@@ -101,7 +101,7 @@ func (q *Queue[T]) Close() {
 
 func (q *Queue[T]) run() {
 	defer close(q.done)
-	for range q.news {
+	for range q.wakeup {
 		for items := q.next(); len(items) > 0; items = q.next() {
 			values := make([]T, len(items))
 			for i, it := range items {
@@ -111,20 +111,20 @@ func (q *Queue[T]) run() {
 				items[i].result <- err
 			}
 			q.mu.Lock()
-			q.ended = time.Now()
+			q.lastEnd = time.Now()
 			q.mu.Unlock()
 		}
 		q.mu.Lock()
-		over := q.closed && len(q.waiting) == 0
+		finished := q.closed && len(q.waiting) == 0
 		q.mu.Unlock()
-		if over {
+		if finished {
 			return
 		}
 	}
 }
 
-// next returns the items of the next batch. It yields first: callers that were just answered hand
-// in their next item, and share the batch.
+// next returns the items of the next batch. It yields first: callers that have just received a
+// result add their next item, and share the batch.
 func (q *Queue[T]) next() (items []*item[T]) {
 	runtime.Gosched()
 	q.mu.Lock()
@@ -146,21 +146,21 @@ func (q *Queue[T]) next() (items []*item[T]) {
 	return items
 }
 
-// Len returns how many items are waiting.
+// Len returns how many items are pending.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// idle is how long a queue without a batch counts as busy.
+// idle is how long after its last batch a queue still counts as busy.
 const idle = 10 * time.Millisecond
 
-// AwaitIdle waits until nothing was carried out for a moment, or for at most so long.
+// AwaitIdle waits until the queue has been idle for a moment, or for at most so long.
 func (q *Queue[T]) AwaitIdle(ctx context.Context, most time.Duration) {
 	for began := time.Now(); time.Since(began) < most; {
 		q.mu.Lock()
-		wait := idle - time.Since(q.ended)
+		wait := idle - time.Since(q.lastEnd)
 		if len(q.waiting) > 0 {
 			wait = idle
 		}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TestAwaitIdle shows how long who is in no hurry waits for others.
+// TestAwaitIdle checks how long background work waits for a busy queue.
 func TestAwaitIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := &Queue[int]{ended: time.Now()}
+		q := &Queue[int]{lastEnd: time.Now()}
 		waits := func(want, patience time.Duration) {
 			t.Helper()
 			began := time.Now()
@@ -21,7 +21,7 @@ func TestAwaitIdle(t *testing.T) {
 			}
 		}
 		waits(idle, time.Second) // after a batch
-		waits(0, time.Second)    // when nothing was done for a moment
+		waits(0, time.Second)    // when the queue has been idle for a moment
 		q.waiting = []*item[int]{{}}
 		waits(time.Second, time.Second) // while an item waits
 		q.waiting = nil
@@ -29,11 +29,11 @@ func TestAwaitIdle(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.ended = time.Now()
+			q.lastEnd = time.Now()
 		}()
-		q.ended = time.Now()
-		waits(5*time.Millisecond+idle, time.Second) // when another batch comes meanwhile
-		q.ended = time.Now()
+		q.lastEnd = time.Now()
+		waits(5*time.Millisecond+idle, time.Second) // when another batch ends in the meantime
+		q.lastEnd = time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		began := time.Now()

@@ -63,7 +63,7 @@ func acceptOnceAtOnce(c *check) {
 	}
 	group.Wait()
 	c.equal("times that it was fresh", fresh.Load(), int32(1))
-	c.equal("events", ids(c.lane(noon, "a").Events), []string{"1"})
+	c.equal("events", ids(c.claimLane(noon, "a").Events), []string{"1"})
 }
 
 func acceptKeeps(c *check) {
@@ -135,9 +135,9 @@ func acceptHostile(c *check) {
 	e := event("hostile", "a")
 	e.Data = data
 	c.accept(e, event("next", "a"))
-	got := c.lane(noon, "a").Events
+	got := c.claimLane(noon, "a").Events
 	c.equal("events", ids(got), []string{"hostile", "next"})
-	data["broken"] = "a\ufffd\ufffdb" // as any decoder of JSON reads it
+	data["broken"] = "a\ufffd\ufffdb" // as every JSON decoder reads it
 	if !reflect.DeepEqual(got[0].Data, data) {
 		c.Error("the data is another")
 	}
@@ -156,7 +156,7 @@ func acceptHostileNames(c *check) {
 			c.Fatalf("%q is taken for another", name)
 		}
 		kept++
-		l := c.lane(noon, "lane "+name)
+		l := c.claimLane(noon, "lane "+name)
 		if len(l.Events) != 1 {
 			c.Fatalf("%q: %d events in its lane", name, len(l.Events))
 		}
@@ -166,10 +166,10 @@ func acceptHostileNames(c *check) {
 		c.equal("found", found.Seq, l.Events[0].Seq)
 		c.begin(l, start(rules.Queued, run(l.Name, name, name, fmt.Sprint(i))))
 		c.save(l, journal.Change{Decided: l.Events, Release: true, Next: noon})
-		l = c.lane(noon, l.Name)
+		l = c.claimLane(noon, l.Name)
 		c.equal("runs", len(l.Runs), 1)
 		c.equal("by", l.Runs[0].By, name)
-		c.done(l)
+		c.finishLane(l)
 	}
 	if kept < 6 {
 		c.Errorf("only %d names were taken", kept)

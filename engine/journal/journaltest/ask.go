@@ -20,17 +20,17 @@ var askTests = []test{
 	{"a run that is recorded as held by nothing makes its lane due", heldByNothing},
 }
 
-// started begins a run in a lane and releases it.
-func (c *check) started(lane, rule, key string) *journal.Run {
+// startReleased starts a run in a lane and releases the lane.
+func (c *check) startReleased(lane, rule, key string) *journal.Run {
 	c.Helper()
-	l := c.fresh(lane)
+	l := c.claimNew(lane)
 	s := start(rules.Parallel, run(lane, rule, "", key))
 	c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{s}, Release: true})
 	return s.Run
 }
 
 func asks(c *check) {
-	r := c.started("a", "r", "key")
+	r := c.startReleased("a", "r", "key")
 	if err := c.Ask(c.Context(), noon, r.ID+1, journal.Ask{What: journal.AskCancel}); !errors.Is(err, journal.ErrNoRun) {
 		c.Errorf("a run that is not there: %v", err)
 	}
@@ -38,7 +38,7 @@ func asks(c *check) {
 	ask := journal.Ask{What: journal.AskCancel, Reason: "not wanted", At: at(time.Second)}
 	c.ok(c.Ask(c.Context(), at(time.Second), r.ID, ask))
 	c.due(at(time.Second))
-	l := c.lane(at(time.Second), "a")
+	l := c.claimLane(at(time.Second), "a")
 	c.equal("asked", l.Runs[0].Asked, &ask)
 
 	unanswered := *l.Runs[0]
@@ -51,40 +51,40 @@ func asks(c *check) {
 }
 
 func asksDuringClaim(c *check) {
-	r := c.started("a", "r", "key")
-	l := c.fresh("a")
+	r := c.startReleased("a", "r", "key")
+	l := c.claimNew("a")
 	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskDone, At: noon}))
 	c.claim(noon)
-	c.done(l)
-	c.equal("asked", c.lane(noon, "a").Runs[0].Asked.What, journal.AskDone)
+	c.finishLane(l)
+	c.equal("asked", c.claimLane(noon, "a").Runs[0].Asked.What, journal.AskDone)
 }
 
 func asksFinished(c *check) {
-	r := c.started("a", "r", "key")
-	l := c.fresh("a")
+	r := c.startReleased("a", "r", "key")
+	l := c.claimNew("a")
 	c.finish(l, r, journal.FailedRun)
-	c.done(l)
+	c.finishLane(l)
 	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskRetry, At: noon}))
-	l = c.lane(noon, "a")
+	l = c.claimLane(noon, "a")
 	c.equal("runs", len(l.Runs), 1)
 	c.equal("state", l.Runs[0].State, journal.FailedRun)
 	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true, Next: noon})
-	c.equal("runs after the answer", len(c.lane(noon, "a").Runs), 0)
+	c.equal("runs after the answer", len(c.claimLane(noon, "a").Runs), 0)
 }
 
 func asksAgain(c *check) {
-	r := c.started("a", "r", "key")
+	r := c.startReleased("a", "r", "key")
 	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskRepeat, At: noon}))
-	l := c.lane(noon, "a")
+	l := c.claimLane(noon, "a")
 	second := journal.Ask{What: journal.AskCancel, At: at(time.Second)}
 	c.ok(c.Ask(c.Context(), noon, r.ID, second))
 	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
-	c.equal("asked", c.lane(noon, "a").Runs[0].Asked, &second)
+	c.equal("asked", c.claimLane(noon, "a").Runs[0].Asked, &second)
 }
 
 func asksByHolder(c *check) {
-	here, there := c.started("a", "r", "1"), c.started("b", "r", "2")
-	l := c.fresh("a")
+	here, there := c.startReleased("a", "r", "1"), c.startReleased("b", "r", "2")
+	l := c.claimNew("a")
 	ask := journal.Ask{What: journal.AskCancel, Reason: "why", At: at(time.Minute)}
 	c.save(l, journal.Change{At: at(time.Minute), Decided: l.Events, Asks: []journal.RunAsk{{Run: here.ID, Ask: ask}, {Run: there.ID, Ask: ask}, {Run: there.ID + 100, Ask: ask}}, Release: true})
 	lanes := c.claimAfter(time.Minute)
@@ -131,7 +131,7 @@ func holdsLifted(c *check) {
 		e := event(place.workspace+place.rule+place.state, "of "+place.workspace+" "+place.rule+" "+place.state)
 		e.Workspace = place.workspace
 		c.accept(e)
-		l := c.lane(noon, e.Lane)
+		l := c.claimLane(noon, e.Lane)
 		r := run(e.Lane, place.rule, "", e.ID)
 		r.Workspace, r.State = place.workspace, journal.State(place.state)
 		c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
@@ -157,26 +157,25 @@ func holdsLifted(c *check) {
 		due := map[string]bool{}
 		for _, l := range c.claimAfter(time.Minute) {
 			due[l.Name] = true
-			c.done(l)
+			c.finishLane(l)
 		}
 		c.equal("due lanes", due, h.want)
 	}
 }
 
-// heldByNothing records runs as held, one that begins and one that goes on, after what held them
-// was lifted.
+// heldByNothing records runs as held, a new one and a continued one, after their hold was lifted.
 func heldByNothing(c *check) {
 	c.hold(journal.Hold{Workspace: ws, Rule: "another", Kind: journal.HoldPerson, Since: noon})
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	r := run("a", "r", "", "key")
 	r.State = journal.Held
 	c.save(l, journal.Change{At: noon, Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
 	c.due(noon)
-	l = c.lane(noon, "a")
+	l = c.claimLane(noon, "a")
 	c.save(l, journal.Change{At: noon, Runs: []*journal.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(noon)
 	c.hold(journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Since: noon})
-	l = c.lane(noon, "a")
+	l = c.claimLane(noon, "a")
 	c.save(l, journal.Change{At: noon, Runs: []*journal.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(time.Time{})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// Message is an event of the usual size.
+// Message returns an event of typical size.
 func Message(i int64, lanes int64) rules.Event {
 	now := time.Now()
 	return rules.Event{Workspace: "default", ID: fmt.Sprintf("event-%016x", uint64(i)*0x9e3779b97f4a7c15), Type: "message.received", Lane: fmt.Sprint("conversation:", i%lanes), CreatedAt: now, ReceivedAt: now,
@@ -22,7 +22,7 @@ func Message(i int64, lanes int64) rules.Event {
 		}}
 }
 
-// BenchmarkAccept lets so many callers record events one by one.
+// BenchmarkAccept has concurrent callers record events one by one.
 func BenchmarkAccept(b *testing.B, engines []Journal, callers int) {
 	var i atomic.Int64
 	var group sync.WaitGroup
@@ -47,10 +47,10 @@ func BenchmarkAccept(b *testing.B, engines []Journal, callers int) {
 }
 
 // BenchmarkCycle takes events from their arrival to a finished run of one step: accept, claim,
-// start, finish and release. Each engine has so many workers, and so many rules are asked that do
-// not fire.
+// start, finish and release. Each engine has so many workers, and each event so many verdicts of
+// rules that do not fire.
 func BenchmarkCycle(b *testing.B, engines []Journal, workers, verdicts int) {
-	const backlog = 2000 // events that come before there is a free worker
+	const backlog = 2000 // events that arrive before a worker is free
 	var done atomic.Int64
 	var group sync.WaitGroup
 	b.ResetTimer()
@@ -73,7 +73,7 @@ func BenchmarkCycle(b *testing.B, engines []Journal, workers, verdicts int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// claimAndWork lets the workers of one engine work until everything is done.
+// claimAndWork runs the workers of one engine until everything is done.
 func claimAndWork(b *testing.B, j Journal, workers, verdicts int, done *atomic.Int64) {
 	lanes := make(chan *journal.Lane, workers)
 	var group sync.WaitGroup
@@ -101,7 +101,7 @@ func claimAndWork(b *testing.B, j Journal, workers, verdicts int, done *atomic.I
 	group.Wait()
 }
 
-// work does with a lane what an engine does.
+// work handles a lane as an engine does.
 func work(b *testing.B, j Journal, l *journal.Lane, verdicts int) {
 	now := time.Now()
 	change := &journal.Change{At: now, Decided: l.Events}

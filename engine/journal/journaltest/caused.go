@@ -16,7 +16,7 @@ var causedTests = []test{
 }
 
 func caused(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	message := journal.Caused{Workspace: ws, Lane: "a", Event: "message.sent", Object: "m1", Run: 3, Rule: "r", Ancestry: []string{"q", "r"}}
 	updated := journal.Caused{Workspace: ws, Lane: "a", Event: "conversation.updated", Object: "a", Set: json.RawMessage(`{"label_ids":["x"],"n":1}`), After: 7, From: noon, To: at(30 * time.Second)}
 	moved := journal.Caused{Workspace: ws, Lane: "a", Event: "kanban.card.moved", Object: "m1", Stage: "s2"}
@@ -46,8 +46,8 @@ func caused(c *check) {
 	check("", []string{"m1"}, message)
 }
 
-// seqs returns the numbers of the events of a lane.
-func (c *check) seqs(lane string) (list []int64) {
+// seqsOf returns the numbers of the events of a lane.
+func (c *check) seqsOf(lane string) (list []int64) {
 	c.Helper()
 	events, err := c.ListEvents(c.Context(), journal.EventFilter{Lane: lane, Forward: true})
 	c.ok(err)
@@ -61,7 +61,7 @@ func newest(c *check) {
 	before := c.Newest()
 	known := func(lane string) {
 		c.Helper()
-		for _, seq := range c.seqs(lane) {
+		for _, seq := range c.seqsOf(lane) {
 			if seq <= before || seq > c.Newest() {
 				c.Errorf("the event %d of %s was recorded after %d, and the newest is %d", seq, lane, before, c.Newest())
 			}
@@ -80,8 +80,8 @@ func newest(c *check) {
 		c.ok(err)
 		known("e")
 	}
-	l := c.opened("f")
-	_, _, change := arrives("7", "f")
+	l := c.openLane("f")
+	_, _, change := decidedEvent("7", "f")
 	c.save(l, *change)
 	known("f")
 }
@@ -94,7 +94,7 @@ func newestAfterCrash(c *check) {
 		c.Errorf("the newest event was %d, and is %d", newest, n)
 	}
 	c.accept(event("3", "b"))
-	if seq := c.seqs("b")[0]; seq <= newest || seq > c.Newest() {
+	if seq := c.seqsOf("b")[0]; seq <= newest || seq > c.Newest() {
 		c.Errorf("the event %d was recorded after %d, and the newest is %d", seq, newest, c.Newest())
 	}
 }
@@ -108,7 +108,7 @@ func newestShared(c *check) {
 	c.ok(err)
 	c.equal("fresh", fresh, []bool{true, true})
 	c.claimAll()
-	seqs := c.seqs("a")
+	seqs := c.seqsOf("a")
 	if last := seqs[len(seqs)-1]; c.Newest() < last || other.Newest() < last {
 		c.Errorf("the newest event is %d, %d is known here and %d there", last, c.Newest(), other.Newest())
 	}

@@ -33,7 +33,7 @@ func claimOrder(c *check) {
 	}
 	late, again := event("late", "later"), event("again", "d")
 	late.ReceivedAt, again.ReceivedAt = at(time.Microsecond), at(time.Hour)
-	c.accept(late, again) // which does not put off what is due
+	c.accept(late, again) // a later event does not delay a lane that is due
 
 	c.due(at(-3 * time.Minute))
 	lanes, err := c.Claim(c.Context(), noon, 2, nil)
@@ -66,7 +66,7 @@ func claimByName(c *check) {
 
 func claimExclusive(c *check) { c.exclusive(c.Journal) }
 
-// exclusive lets many workers of engines take lanes that are made due again and again.
+// exclusive has many workers of engines claim lanes that are made due repeatedly.
 func (c *check) exclusive(engines ...Journal) {
 	const lanes, workers, rounds = 40, 8, 25
 	inside := map[string]*atomic.Int32{}
@@ -128,20 +128,20 @@ func claimExcept(c *check) {
 }
 
 func claimNext(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	c.due(time.Time{})
 	c.save(l, journal.Change{Decided: l.Events})
-	c.claim(noon) // still the caller's
+	c.claim(noon) // still claimed
 	c.save(l, journal.Change{Release: true, Next: at(time.Hour)})
 	c.due(at(time.Hour))
 	c.claim(at(time.Hour - time.Microsecond))
-	l = c.lane(at(time.Hour), "a")
+	l = c.claimLane(at(time.Hour), "a")
 	c.equal("events", len(l.Events), 0)
 	c.save(l, journal.Change{At: at(time.Hour), Release: true})
 	c.due(time.Time{})
 	c.claim(at(1000 * time.Hour))
 	c.accept(event("2", "a"))
-	c.equal("events", ids(c.lane(noon, "a").Events), []string{"2"})
+	c.equal("events", ids(c.claimLane(noon, "a").Events), []string{"2"})
 }
 
 func claimNews(c *check) {
@@ -150,24 +150,24 @@ func claimNews(c *check) {
 		if name == "before" {
 			due = next
 		}
-		l := c.fresh(name)
+		l := c.claimNew(name)
 		late := event("late "+name, name)
 		late.ReceivedAt = at(time.Second)
 		c.accept(late)
 		c.claim(at(time.Minute))
 		c.save(l, journal.Change{At: at(time.Minute), Decided: l.Events, Release: true, Next: next})
 		c.due(due)
-		l = c.lane(at(time.Minute), name)
+		l = c.claimLane(at(time.Minute), name)
 		c.equal("events", ids(l.Events), []string{late.ID})
-		c.done(l)
+		c.finishLane(l)
 		c.claim(at(time.Minute))
 	}
 }
 
 func claimNewsStress(c *check) { c.newsStress(c.Journal) }
 
-// newsStress lets events come while workers of engines decide and release: whatever was accepted is
-// decided once, with nobody looking again on suspicion.
+// newsStress accepts events while workers of engines decide and release: every accepted event is
+// decided once, without any polling.
 func (c *check) newsStress(engines ...Journal) {
 	const lanes, producers, each = 5, 4, 150
 	var produced sync.WaitGroup
@@ -236,24 +236,24 @@ func (c *check) newsStress(engines ...Journal) {
 
 func claimUndecided(c *check) {
 	c.accept(event("1", "a"), event("2", "a"), event("3", "a"), event("4", "a"))
-	l := c.lane(noon, "a")
+	l := c.claimLane(noon, "a")
 	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[1]}})
 	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[0]}, Release: true, Next: at(time.Minute)})
 	c.claim(noon)
-	l = c.lane(at(time.Minute), "a")
+	l = c.claimLane(at(time.Minute), "a")
 	c.equal("events", ids(l.Events), []string{"3", "4"})
 	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[1]}, Release: true})
 	c.claim(at(time.Hour))
 	c.accept(event("5", "a"))
-	l = c.lane(noon, "a")
+	l = c.claimLane(noon, "a")
 	c.equal("events", ids(l.Events), []string{"3", "5"})
-	c.done(l)
+	c.finishLane(l)
 	c.accept(event("6", "a"))
-	c.equal("events", ids(c.lane(noon, "a").Events), []string{"6"})
+	c.equal("events", ids(c.claimLane(noon, "a").Events), []string{"6"})
 }
 
 func claimLost(c *check) {
-	first := c.fresh("a")
+	first := c.claimNew("a")
 	lost := func(what string, l *journal.Lane) {
 		c.Helper()
 		if err := c.Save(c.Context(), l, &journal.Change{At: noon, Decided: first.Events, Release: true}); !errors.Is(err, journal.ErrLost) {
@@ -264,10 +264,10 @@ func claimLost(c *check) {
 	lost("another epoch", &journal.Lane{Workspace: ws, Name: "a", Epoch: first.Epoch + 1, News: first.News})
 	c.save(first, journal.Change{Release: true, Next: noon})
 	lost("a released lane", first)
-	second := c.lane(noon, "a")
+	second := c.claimLane(noon, "a")
 	lost("a lane that was claimed once more", first)
 	c.equal("events that are undecided", ids(second.Events), ids(first.Events))
-	c.done(second)
+	c.finishLane(second)
 	c.due(time.Time{})
 }
 
@@ -298,7 +298,7 @@ func claimMany(c *check) {
 	}
 }
 
-// claimFair lets one of 200 workspaces have much that has been due for long.
+// claimFair has one of 200 workspaces with a large backlog.
 func claimFair(c *check) {
 	const workspaces = 200
 	in := func(workspace int, lane string, due time.Duration) rules.Event {
@@ -316,7 +316,7 @@ func claimFair(c *check) {
 		}
 	}
 	c.accept(events...)
-	of := func(lanes []*journal.Lane) map[string]int {
+	countByWorkspace := func(lanes []*journal.Lane) map[string]int {
 		n := map[string]int{}
 		for _, l := range lanes {
 			n[l.Workspace]++
@@ -325,23 +325,23 @@ func claimFair(c *check) {
 	}
 	first, err := c.Claim(c.Context(), noon, workspaces, nil)
 	c.ok(err)
-	c.equal("workspaces that have a turn", len(of(first)), workspaces)
+	c.equal("workspaces that have a turn", len(countByWorkspace(first)), workspaces)
 	c.equal("the first", first[0].Workspace, "w077")
 	for _, l := range first {
-		c.done(l)
+		c.finishLane(l)
 	}
 
-	// When nobody else wants them, all turns are the flood's; but as soon as somebody does, the next
-	// one that is free is his.
+	// While no other workspace has due lanes, the flood gets all claims; as soon as one has, the next
+	// claim is its.
 	flood, err := c.Claim(c.Context(), noon, 64, nil)
 	c.ok(err)
-	c.equal("lanes of the flood", of(flood), map[string]int{"w077": 64})
+	c.equal("lanes of the flood", countByWorkspace(flood), map[string]int{"w077": 64})
 	c.accept(in(3, "second", time.Minute), in(5, "second", time.Minute+time.Second))
-	c.done(flood[0])
+	c.finishLane(flood[0])
 	one, err := c.Claim(c.Context(), at(time.Hour), 1, nil)
 	c.ok(err)
-	c.equal("the next turn", of(one), map[string]int{"w003": 1})
+	c.equal("the next turn", countByWorkspace(one), map[string]int{"w003": 1})
 	two, err := c.Claim(c.Context(), at(time.Hour), 2, nil)
 	c.ok(err)
-	c.equal("the turns after it", of(two), map[string]int{"w005": 1, "w077": 1})
+	c.equal("the turns after it", countByWorkspace(two), map[string]int{"w005": 1, "w077": 1})
 }

@@ -18,8 +18,8 @@ func crash(c *check) {
 	later := event("3", "later")
 	later.ReceivedAt = at(time.Hour)
 	c.accept(later)
-	l := c.lane(noon, "claimed")
-	s := start(rules.Queued, full("claimed"))
+	l := c.claimLane(noon, "claimed")
+	s := start(rules.Queued, fullRun("claimed"))
 	slot := journal.Slot{Key: "k", Times: 1, Per: time.Hour}
 	c.save(l, journal.Change{Decided: l.Events[:1], Starts: []*journal.Start{s}, Take: []journal.Slot{slot}, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
 	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon})
@@ -31,7 +31,7 @@ func crash(c *check) {
 		n.Errorf("a change of a claim from before: %v", err)
 	}
 	n.due(noon)
-	got := n.lane(noon, "claimed")
+	got := n.claimLane(noon, "claimed")
 	n.equal("undecided", ids(got.Events), []string{"2"})
 	n.equal("runs", len(got.Runs), 1)
 	want := *s.Run
@@ -63,8 +63,8 @@ func beside(c *check) {
 	if c.Beside == nil {
 		c.Skip("there is nothing beside this journal")
 	}
-	r := c.started("a", "r", "key")
-	l := c.fresh("a")
+	r := c.startReleased("a", "r", "key")
+	l := c.claimNew("a")
 	b := &check{T: c.T, Setup: c.Setup, Journal: c.Beside(c.T, c.Journal)}
 	b.equal("the run", b.find(r.ID), c.find(r.ID))
 	b.accept(event("beside", "a"))
@@ -81,8 +81,8 @@ func beside(c *check) {
 		}
 	}
 
-	c.done(l)
-	l = c.lane(noon, "a") // what came from beside is news
+	c.finishLane(l)
+	l = c.claimLane(noon, "a") // events of another process make the lane due
 	c.equal("events", ids(l.Events), []string{"beside"})
 	c.equal("asked", l.Runs[0].Asked.What, journal.AskCancel)
 	held, err := c.Holds(c.Context())

@@ -22,7 +22,7 @@ var foundTests = []test{
 	{"two engines tell and find the same: one of them records it", shareFound},
 }
 
-// finder returns the journal as one that takes what was found.
+// finder returns the journal as a Finder, or skips the test.
 func (c *check) finder() journal.Finder {
 	c.Helper()
 	f, ok := c.Journal.(journal.Finder)
@@ -32,35 +32,35 @@ func (c *check) finder() journal.Finder {
 	return f
 }
 
-// identify returns what tests put into an event's data.
+// identify returns the identity that tests put into an event's data.
 func identify(e rules.Event) string {
 	about, _ := e.Data["about"].(string)
 	return about
 }
 
-// told returns an event that tells of something.
-func told(id, lane, about string) rules.Event {
+// delivered returns a delivered event about something.
+func delivered(id, lane, about string) rules.Event {
 	e := event(id, lane)
 	e.Data = map[string]any{"about": about}
 	e.Identity = about
 	return e
 }
 
-// finding returns that something was found.
+// finding returns a found event about something.
 func finding(lane, about string) rules.Finding {
-	return rules.Finding{Event: told(rules.FoundID(about), lane, about), Lanes: []string{lane, "elsewhere"}, Identify: identify}
+	return rules.Finding{Event: delivered(rules.FoundID(about), lane, about), Lanes: []string{lane, "elsewhere"}, Identify: identify}
 }
 
-// turnsUp gives what was found to the journal, and checks what of it is new.
-func (c *check) turnsUp(want []bool, list ...rules.Finding) {
+// acceptFound accepts found events, and checks which of them are new.
+func (c *check) acceptFound(want []bool, list ...rules.Finding) {
 	c.Helper()
 	fresh, err := c.finder().AcceptFound(c.Context(), list)
 	c.ok(err)
 	c.equal("fresh", fresh, want)
 }
 
-// tell gives an event to the journal, and checks whether it is new.
-func (c *check) tell(want bool, e rules.Event) {
+// acceptDelivered accepts a delivered event, and checks whether it is new.
+func (c *check) acceptDelivered(want bool, e rules.Event) {
 	c.Helper()
 	fresh, err := c.Accept(c.Context(), []rules.Event{e})
 	c.ok(err)
@@ -68,8 +68,8 @@ func (c *check) tell(want bool, e rules.Event) {
 }
 
 func foundOnce(c *check) {
-	c.turnsUp([]bool{true, true, false}, finding("a", "m1"), finding("a", "m2"), finding("a", "m1"))
-	c.turnsUp([]bool{false, true}, finding("a", "m2"), finding("b", "m3"))
+	c.acceptFound([]bool{true, true, false}, finding("a", "m1"), finding("a", "m2"), finding("a", "m1"))
+	c.acceptFound([]bool{false, true}, finding("a", "m2"), finding("b", "m3"))
 	lanes := c.claim(noon, "a", "b")
 	c.equal("events", ids(lanes[0].Events), []string{rules.FoundID("m1"), rules.FoundID("m2")})
 	c.equal("was found", lanes[0].Events[0].Found(), true)
@@ -77,86 +77,86 @@ func foundOnce(c *check) {
 
 func foundTold(c *check) {
 	c.finder()
-	other := told("3", "a", "m3")
+	other := delivered("3", "a", "m3")
 	other.Type = "message.sent"
-	strange := told("4", "a", "m4")
+	strange := delivered("4", "a", "m4")
 	strange.Workspace = "strange"
-	c.accept(told("1", "a", "m1"), told("2", "elsewhere", "m2"), other, strange)
-	c.turnsUp([]bool{false, false, true, true}, finding("a", "m1"), finding("a", "m2"), finding("a", "m3"), finding("a", "m4"))
+	c.accept(delivered("1", "a", "m1"), delivered("2", "elsewhere", "m2"), other, strange)
+	c.acceptFound([]bool{false, false, true, true}, finding("a", "m1"), finding("a", "m2"), finding("a", "m3"), finding("a", "m4"))
 	except := finding("a", "m1")
 	except.Except = []string{"1"}
-	c.turnsUp([]bool{true}, except)
+	c.acceptFound([]bool{true}, except)
 }
 
 func foundThenTold(c *check) {
-	c.turnsUp([]bool{true}, finding("a", "m1"))
-	c.tell(false, told("1", "a", "m1"))
-	c.tell(false, told("1", "a", "m1"))
-	c.tell(true, told("2", "a", "m1")) // another one, as the service says
-	c.tell(true, told("3", "a", "m2"))
-	strange := told("4", "a", "m1")
+	c.acceptFound([]bool{true}, finding("a", "m1"))
+	c.acceptDelivered(false, delivered("1", "a", "m1"))
+	c.acceptDelivered(false, delivered("1", "a", "m1"))
+	c.acceptDelivered(true, delivered("2", "a", "m1")) // a second delivery with another id is another event
+	c.acceptDelivered(true, delivered("3", "a", "m2"))
+	strange := delivered("4", "a", "m1")
 	strange.Workspace = "strange"
-	c.tell(true, strange)
-	other := told("5", "a", "m1")
+	c.acceptDelivered(true, strange)
+	other := delivered("5", "a", "m1")
 	other.Type = "message.sent"
-	c.tell(true, other)
+	c.acceptDelivered(true, other)
 	lanes, err := c.Claim(c.Context(), noon, 10, []string{"strange"})
 	c.ok(err)
 	c.equal("events", ids(lanes[0].Events), []string{rules.FoundID("m1"), "2", "3", "5"})
 
-	fresh, err := c.Accept(c.Context(), []rules.Event{told("6", "a", "m1"), told("1", "a", "m1"), told("6", "a", "m1")})
+	fresh, err := c.Accept(c.Context(), []rules.Event{delivered("6", "a", "m1"), delivered("1", "a", "m1"), delivered("6", "a", "m1")})
 	c.ok(err)
 	c.equal("fresh", fresh, []bool{true, false, false})
-	fresh, err = c.Accept(c.Context(), []rules.Event{told("1", "a", "m1"), told("7", "a", "m3")})
+	fresh, err = c.Accept(c.Context(), []rules.Event{delivered("1", "a", "m1"), delivered("7", "a", "m3")})
 	c.ok(err)
 	c.equal("fresh behind one that was found", fresh, []bool{false, true})
 }
 
 func foundNot(c *check) {
 	c.finder()
-	c.accept(told("1", "a", "m1"), told("2", "a", "m1"))
-	c.turnsUp([]bool{true}, finding("b", "m9"))
-	c.accept(told("3", "a", "m1"))
-	c.tell(true, event("without", "a"))
-	c.turnsUp([]bool{false}, finding("a", "m1"))
+	c.accept(delivered("1", "a", "m1"), delivered("2", "a", "m1"))
+	c.acceptFound([]bool{true}, finding("b", "m9"))
+	c.accept(delivered("3", "a", "m1"))
+	c.acceptDelivered(true, event("without", "a"))
+	c.acceptFound([]bool{false}, finding("a", "m1"))
 }
 
 func foundWhen(c *check) {
 	c.finder()
 	when := func(id string, after time.Duration) rules.Event {
-		e := told(id, "a", "card")
+		e := delivered(id, "a", "card")
 		e.CreatedAt = at(after)
 		return e
 	}
 	f := finding("a", "card")
 	f.Since, f.Until = at(-time.Minute), at(time.Minute)
 	c.accept(when("before", -2*time.Minute), when("after", 2*time.Minute))
-	c.turnsUp([]bool{true}, f)
-	c.tell(true, when("long before", -time.Hour))
-	c.tell(true, when("long after", time.Hour))
-	c.tell(false, when("within", time.Second))
+	c.acceptFound([]bool{true}, f)
+	c.acceptDelivered(true, when("long before", -time.Hour))
+	c.acceptDelivered(true, when("long after", time.Hour))
+	c.acceptDelivered(false, when("within", time.Second))
 	f.ID = rules.FoundID("once more")
-	c.turnsUp([]bool{false}, f)
+	c.acceptFound([]bool{false}, f)
 }
 
 func foundCrash(c *check) {
-	c.turnsUp([]bool{true}, finding("a", "m1"))
+	c.acceptFound([]bool{true}, finding("a", "m1"))
 	again := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
-	again.tell(false, told("1", "a", "m1"))
-	again.turnsUp([]bool{false}, finding("a", "m1"))
+	again.acceptDelivered(false, delivered("1", "a", "m1"))
+	again.acceptFound([]bool{false}, finding("a", "m1"))
 }
 
 func foundPruned(c *check) {
-	c.turnsUp([]bool{true}, finding("a", "m1"))
+	c.acceptFound([]bool{true}, finding("a", "m1"))
 	c.ok(c.finder().SetSeen(c.Context(), noon, ws, "card", map[string]string{"1": "here"}))
-	c.done(c.lane(noon, "a"))
-	c.pruned(at(keep + 15*day - time.Hour))
-	c.tell(false, told("1", "a", "m1"))
+	c.finishLane(c.claimLane(noon, "a"))
+	c.pruneAll(at(keep + 15*day - time.Hour))
+	c.acceptDelivered(false, delivered("1", "a", "m1"))
 	seen, err := c.finder().Seen(c.Context(), ws, "card")
 	c.ok(err)
 	c.equal("seen", seen, map[string]string{"1": "here"})
-	c.pruned(at(keep + 15*day + time.Hour))
-	c.tell(true, told("1", "a", "m1"))
+	c.pruneAll(at(keep + 15*day + time.Hour))
+	c.acceptDelivered(true, delivered("1", "a", "m1"))
 	seen, err = c.finder().Seen(c.Context(), ws, "card")
 	c.ok(err)
 	c.equal("seen", seen, map[string]string{})
@@ -165,7 +165,7 @@ func foundPruned(c *check) {
 func foundCounted(c *check) {
 	late := finding("a", "m3")
 	late.ReceivedAt, late.Type = at(time.Hour), "message.sent"
-	c.turnsUp([]bool{true, true, true}, finding("a", "m1"), finding("a", "m2"), late)
+	c.acceptFound([]bool{true, true, true}, finding("a", "m1"), finding("a", "m2"), late)
 	for since, want := range map[time.Duration]map[string]int{0: {"message.received": 2, "message.sent": 1}, time.Minute: {"message.sent": 1}, day: {}} {
 		got, err := c.finder().CountFound(c.Context(), ws, at(since))
 		c.ok(err)
@@ -192,7 +192,7 @@ func shareFound(c *check) {
 		var group sync.WaitGroup
 		var one, two []bool
 		var errs [2]error
-		group.Go(func() { one, errs[0] = c.Accept(c.Context(), []rules.Event{told(about, "a", about)}) })
+		group.Go(func() { one, errs[0] = c.Accept(c.Context(), []rules.Event{delivered(about, "a", about)}) })
 		group.Go(func() { two, errs[1] = finder.AcceptFound(c.Context(), []rules.Finding{finding("a", about)}) })
 		group.Wait()
 		c.ok(errs[0])

@@ -1,4 +1,4 @@
-// Package journaltest holds every journal to the same behaviour.
+// Package journaltest has conformance tests for journals.
 package journaltest
 
 import (
@@ -17,42 +17,42 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Journal is both sides of a journal.
+// A Journal is a journal and its reader.
 type Journal interface {
 	journal.Journal
 	journal.Reader
 }
 
-// summing is what a journal that people watch has besides.
-type summing interface {
+// statisticsJournal is the optional interfaces of a journal for people.
+type statisticsJournal interface {
 	journal.Statistics
 	journal.Auditor
 }
 
-// A Setup says how to come by a journal.
+// A Setup creates the journals to test.
 type Setup struct {
 	// Open returns an empty journal for a test, which is closed when the test ends.
 	Open func(t *testing.T) Journal
 
-	// Crash returns what an engine finds that begins after the one of j was killed: nothing was closed
-	// or given back, and whatever lease there was has run out. It is called when no method of j is
-	// under way.
+	// Crash returns the journal as the next engine finds it after the engine of j was killed: nothing
+	// was closed or released, and all leases have expired. No method of j is running when it is
+	// called.
 	Crash func(t *testing.T, j Journal) Journal
 
-	// Second returns the journal of j as another engine has it at the same time. Nil where there can
-	// be one engine only.
+	// Second returns the journal of j as another engine sees it at the same time; nil if a journal has
+	// only one engine.
 	Second func(t *testing.T, j Journal) Journal
 
-	// Expire lets the leases of j run out, as if it had been cut off for a while. J can go on to be
-	// used. Nil where there can be one engine only.
+	// Expire expires the leases of j, as if it had been disconnected for a while. J can still be used.
+	// Nil if a journal has only one engine.
 	Expire func(t *testing.T, j Journal)
 
-	// Beside returns the journal of j as another process has it beside the engine, to look, accept,
-	// ask, hold and lift. Nil where there is no such thing.
+	// Beside returns the journal of j as another process sees it that is not an engine, to read,
+	// accept, ask, hold and lift. Nil if the journal does not support that.
 	Beside func(t *testing.T, j Journal) Journal
 }
 
-// Run checks a journal.
+// Run runs all tests.
 func Run(t *testing.T, s Setup) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ type check struct {
 	Journal
 }
 
-// noon is when tests begin. Their other times are told from it.
+// noon is when tests begin. Other times are relative to it.
 var noon = time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return noon.Add(d) }
@@ -90,7 +90,7 @@ func (c *check) ok(err error) {
 	}
 }
 
-// equal compares what there is with what there should be. Empty lists are none.
+// equal compares got with want. Empty lists equal nil.
 func (c *check) equal(what string, got, want any) {
 	c.Helper()
 	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), gocmp.Comparer(func(a, b *time.Location) bool { return a == b })); diff != "" {
@@ -103,7 +103,7 @@ func event(id, lane string) rules.Event {
 	return rules.Event{Workspace: ws, ID: id, Type: "message.received", Lane: lane, CreatedAt: noon, ReceivedAt: noon, Data: map[string]any{"id": id}}
 }
 
-// accept records events that must be fresh.
+// accept records events that must be new.
 func (c *check) accept(events ...rules.Event) {
 	c.Helper()
 	fresh, err := c.Accept(c.Context(), events)
@@ -113,8 +113,8 @@ func (c *check) accept(events ...rules.Event) {
 	}
 }
 
-// claimAfter takes everything that is due after a while, by name: lanes that are due at the same
-// time come in any order.
+// claimAfter claims everything that is due after a while, sorted by name: lanes that are due at the
+// same time come in any order.
 func (c *check) claimAfter(d time.Duration) []*journal.Lane {
 	c.Helper()
 	lanes, err := c.Claim(c.Context(), at(d), 1000, nil)
@@ -127,7 +127,7 @@ func (c *check) claimAfter(d time.Duration) []*journal.Lane {
 
 func (c *check) claimAll() []*journal.Lane { c.Helper(); return c.claimAfter(0) }
 
-// claim takes what is due, which must be these lanes.
+// claim claims what is due, which must be these lanes.
 func (c *check) claim(now time.Time, names ...string) []*journal.Lane {
 	c.Helper()
 	lanes := c.claimAfter(now.Sub(noon))
@@ -142,21 +142,21 @@ func laneNames(lanes []*journal.Lane) (names []string) {
 	return names
 }
 
-// lane takes the one lane that is due.
-func (c *check) lane(now time.Time, name string) *journal.Lane {
+// claimLane claims the only lane that is due.
+func (c *check) claimLane(now time.Time, name string) *journal.Lane {
 	c.Helper()
 	return c.claim(now, name)[0]
 }
 
-// fresh makes a lane due and takes it, whatever else waits.
-func (c *check) fresh(name string) *journal.Lane {
+// claimNew makes a lane due and claims it, whatever else is pending.
+func (c *check) claimNew(name string) *journal.Lane {
 	c.Helper()
 	c.accept(event(fmt.Sprintf("for %s, %d", name, serial()), name))
-	return c.lane(noon, name)
+	return c.claimLane(noon, name)
 }
 
-// whole gives a lane all events that wait in it, also those that a claim leaves for another time.
-func (c *check) whole(l *journal.Lane) *journal.Lane {
+// withAllEvents loads all pending events into a lane, also those beyond MostEvents.
+func (c *check) withAllEvents(l *journal.Lane) *journal.Lane {
 	c.Helper()
 	events, err := c.ListEvents(c.Context(), journal.EventFilter{Workspace: l.Workspace, Lane: l.Name, Forward: true, Limit: 10_000})
 	c.ok(err)
@@ -164,7 +164,7 @@ func (c *check) whole(l *journal.Lane) *journal.Lane {
 	return l
 }
 
-// recorded is how many events a lane has had.
+// recorded returns how many events a lane has had.
 func (c *check) recorded(lane string) int {
 	c.Helper()
 	events, err := c.ListEvents(c.Context(), journal.EventFilter{Lane: lane, Limit: 10_000})
@@ -181,7 +181,7 @@ func (c *check) save(l *journal.Lane, change journal.Change) {
 	c.ok(c.Save(c.Context(), l, &change))
 }
 
-// hold stops something, and returns the calls that were under way.
+// hold places a hold, and returns the calls that were under way.
 func (c *check) hold(h journal.Hold) []journal.UnderWay {
 	c.Helper()
 	calls, err := c.Hold(c.Context(), h)
@@ -189,8 +189,8 @@ func (c *check) hold(h journal.Hold) []journal.UnderWay {
 	return calls
 }
 
-// done decides everything that waits in a lane and releases it.
-func (c *check) done(l *journal.Lane) {
+// finishLane decides everything that is pending in a lane and releases it.
+func (c *check) finishLane(l *journal.Lane) {
 	c.Helper()
 	c.save(l, journal.Change{Decided: l.Events, Release: true})
 }
@@ -219,12 +219,12 @@ func run(lane, rule, by, key string) *journal.Run {
 		StartedAt: noon, WakeAt: noon}
 }
 
-// start returns a start of a run, with a verdict of its own.
+// start returns a start of a run, with its own verdict.
 func start(mode rules.Mode, r *journal.Run) *journal.Start {
 	return &journal.Start{Run: r, Mode: mode, Source: "source of " + r.Rule, Verdict: &journal.Verdict{Rule: r.Rule, Outcome: journal.Fired, Version: r.Version}}
 }
 
-// begin starts runs in a lane and keeps it.
+// begin starts runs in a lane and keeps the claim.
 func (c *check) begin(l *journal.Lane, starts ...*journal.Start) {
 	c.Helper()
 	c.save(l, journal.Change{Starts: starts})
@@ -233,12 +233,12 @@ func (c *check) begin(l *journal.Lane, starts ...*journal.Start) {
 // finish ends a run in a claimed lane.
 func (c *check) finish(l *journal.Lane, r *journal.Run, state journal.State) {
 	c.Helper()
-	over := *r
-	over.State, over.FinishedAt = state, noon
-	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}})
+	finished := *r
+	finished.State, finished.FinishedAt = state, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &finished}}})
 }
 
 var last atomic.Int64
 
-// serial returns a number that no other call returns.
+// serial returns a unique number.
 func serial() int64 { return last.Add(1) }

@@ -40,7 +40,7 @@ func modeSecond(c *check) {
 			first := start(m.mode, run("a "+name, "r "+name, "x", "first "+name))
 			second := start(m.mode, run("b "+name, "r "+name, "x", "second "+name))
 			second.Run.Steps = []*journal.Step{{Verb: "wait"}}
-			l := c.fresh("a " + name)
+			l := c.claimNew("a " + name)
 			c.begin(l, first)
 			outcome, state, asked := journal.Fired, journal.Running, false
 			switch other {
@@ -52,13 +52,13 @@ func modeSecond(c *check) {
 				second.Run.Rule = "other " + name
 			case "workspace":
 				second.Run.Workspace = "other"
-			case "stage": // what a shadow would have done stands in nobody's way
+			case "stage": // shadow runs do not exclude others
 				second.Run.Stage = rules.Shadow
 			case "finished":
 				c.finish(l, first.Run, journal.Done)
 			}
-			c.done(l)
-			from := c.fresh("b " + name)
+			c.finishLane(l)
+			from := c.claimNew("b " + name)
 			c.save(from, journal.Change{Decided: from.Events, Starts: []*journal.Start{second}, Release: true})
 
 			c.equal(name+": outcome", second.Verdict.Outcome, outcome)
@@ -73,8 +73,8 @@ func modeSecond(c *check) {
 				c.equal(name+": has its steps", len(got.Steps) == 1, state == journal.Running)
 				c.equal(name+": run of the verdict", second.Verdict.Run, second.Run.Key)
 			}
-			for _, l := range c.claimAll() { // the lane of the one that was asked, and of the other workspace
-				c.done(l)
+			for _, l := range c.claimAll() { // the lane of the run with a request, and of the other workspace
+				c.finishLane(l)
 			}
 		}
 	}
@@ -82,46 +82,46 @@ func modeSecond(c *check) {
 
 func modePromotes(c *check) {
 	a, b, d := start(rules.Queued, run("a", "r", "", "a")), start(rules.Queued, run("b", "r", "", "b")), start(rules.Queued, run("d", "r", "", "d"))
-	la := c.fresh("a")
+	la := c.claimNew("a")
 	c.begin(la, a)
 	for _, s := range []*journal.Start{b, d} {
-		l := c.fresh(s.Run.Lane)
+		l := c.claimNew(s.Run.Lane)
 		c.begin(l, s)
-		c.done(l)
+		c.finishLane(l)
 		c.claim(noon) // a queued run does not make its lane due
 	}
-	over := *a.Run
-	over.State = journal.Done
-	c.save(la, journal.Change{At: at(time.Minute), Decided: la.Events, Runs: []*journal.RunChange{{Run: &over}}, Release: true})
-	lb := c.lane(at(time.Minute), "b")
+	finished := *a.Run
+	finished.State = journal.Done
+	c.save(la, journal.Change{At: at(time.Minute), Decided: la.Events, Runs: []*journal.RunChange{{Run: &finished}}, Release: true})
+	lb := c.claimLane(at(time.Minute), "b")
 	c.equal("runs", len(lb.Runs), 1)
 	c.equal("state", lb.Runs[0].State, journal.Running)
 	c.equal("wakes at", lb.Runs[0].WakeAt, at(time.Minute))
 	c.equal("the third", c.find(d.Run.ID).State, journal.Queued)
 	c.finish(lb, lb.Runs[0], journal.FailedRun)
-	c.done(lb)
-	ld := c.lane(noon, "d")
+	c.finishLane(lb)
+	ld := c.claimLane(noon, "d")
 	c.equal("state", ld.Runs[0].State, journal.Running)
 	c.finish(ld, ld.Runs[0], journal.Stopped)
-	c.done(ld)
+	c.finishLane(ld)
 	c.due(time.Time{})
 }
 
 func modePromotesHere(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	first, second := start(rules.Queued, run("a", "r", "", "1")), start(rules.Queued, run("a", "r", "", "2"))
 	c.begin(l, first, second)
 	c.finish(l, first.Run, journal.Done)
 	c.save(l, journal.Change{Decided: l.Events, Release: true, Next: at(time.Hour)})
-	l = c.lane(noon, "a")
+	l = c.claimLane(noon, "a")
 	c.equal("runs", len(l.Runs), 1)
 	c.equal("state", l.Runs[0].State, journal.Running)
-	c.done(l)
+	c.finishLane(l)
 	c.due(time.Time{})
 }
 
 func modeCancelledInQueue(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	var runs []*journal.Run
 	for i := range 4 {
 		s := start(rules.Queued, run("a", "r", "", fmt.Sprint(i)))
@@ -146,21 +146,21 @@ func modeCancelledInQueue(c *check) {
 }
 
 func modeRestart(c *check) {
-	la := c.fresh("a")
+	la := c.claimNew("a")
 	first, second, third := start(rules.Restart, run("a", "r", "", "1")), start(rules.Restart, run("b", "r", "", "2")), start(rules.Restart, run("b", "r", "", "3"))
 	c.begin(la, first)
-	c.done(la)
-	lb := c.fresh("b")
+	c.finishLane(la)
+	lb := c.claimNew("b")
 	c.begin(lb, second, third)
 	c.save(lb, journal.Change{Decided: lb.Events, Release: true})
 
-	// One that has not begun makes way at once.
+	// A queued run is replaced at once.
 	waited := c.find(second.Run.ID)
 	c.equal("state", waited.State, journal.Cancelled)
 	if waited.Reason == "" || !waited.FinishedAt.Equal(noon) {
 		c.Errorf("the one between: %+v", waited)
 	}
-	la = c.lane(noon, "a")
+	la = c.claimLane(noon, "a")
 	r := la.Runs[0]
 	if r.ID != first.Run.ID || r.Asked == nil || r.Asked.What != journal.AskCancel || r.Asked.Reason == "" || !r.Asked.At.Equal(noon) {
 		c.Errorf("run %d is asked %+v", r.ID, r.Asked)
@@ -175,7 +175,7 @@ func modeRestart(c *check) {
 
 func modeMax(c *check) {
 	for _, mode := range []rules.Mode{rules.Queued, rules.Parallel, rules.Restart, rules.Single} {
-		l := c.fresh("lane " + string(mode))
+		l := c.claimNew("lane " + string(mode))
 		var runs []*journal.Start
 		for i := range 4 {
 			s := start(mode, run(l.Name, string(mode), "", fmt.Sprint(mode, i)))
@@ -200,13 +200,13 @@ func modeMax(c *check) {
 		}
 		c.save(l, journal.Change{Decided: l.Events, Release: true})
 		for _, l := range c.claimAll() { // after a promotion
-			c.done(l)
+			c.finishLane(l)
 		}
 	}
 }
 
 func modeLimit(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	slot := journal.Slot{Key: "limit r", Times: 2, Per: 12 * time.Hour}
 	try := func(d time.Duration, want journal.Outcome) {
 		c.Helper()
@@ -227,7 +227,7 @@ func modeLimit(c *check) {
 	try(12*time.Hour+time.Microsecond, journal.Limited)
 	try(13*time.Hour, journal.Fired)
 
-	// A run that does not come about for another reason takes no slot.
+	// A run that is refused for another reason takes no slot.
 	single := start(rules.Single, run("a", "r", "", "single"))
 	single.Limit = &journal.Slot{Key: "other", Times: 1, Per: time.Hour}
 	c.begin(l, single)
@@ -239,18 +239,18 @@ func modeLimit(c *check) {
 }
 
 func modeWithin(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	first, second, third := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2")), start(rules.Single, run("a", "r", "other", "3"))
 	c.begin(l, first, second, third)
 	c.equal("outcomes", []journal.Outcome{first.Verdict.Outcome, second.Verdict.Outcome, third.Verdict.Outcome}, []journal.Outcome{journal.Fired, journal.Skipped, journal.Fired})
 }
 
 func modeMakesWay(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	first, second := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2"))
 	c.begin(l, first)
-	over := *first.Run
-	over.State, over.FinishedAt = journal.Done, noon
-	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}, Starts: []*journal.Start{second}})
+	finished := *first.Run
+	finished.State, finished.FinishedAt = journal.Done, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &finished}}, Starts: []*journal.Start{second}})
 	c.equal("begun", second.Begun, true)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// openTests are about journals that record an event together with what was decided on it.
+// openTests are about recording an event together with its verdicts.
 var openTests = []test{
 	{"an event is recorded with its verdicts, and nothing is left to do", openRecords},
 	{"an event is not recorded beside what waits in its lane, nor twice", openOccupied},
@@ -23,8 +23,8 @@ var openTests = []test{
 	{"an event that is decided on by two engines at once is recorded once, with one run", openTwice},
 }
 
-// opened opens a lane.
-func (c *check) opened(name string) *journal.Lane {
+// openLane opens a lane.
+func (c *check) openLane(name string) *journal.Lane {
 	c.Helper()
 	l := c.Journal.Open(ws, name)
 	if l == nil {
@@ -33,8 +33,8 @@ func (c *check) opened(name string) *journal.Lane {
 	return l
 }
 
-// arrives returns an event that was decided on, and the change that records it with a run.
-func arrives(id, lane string) (*journal.Event, *journal.Run, *journal.Change) {
+// decidedEvent returns a decided event, and the change that records it with a run.
+func decidedEvent(id, lane string) (*journal.Event, *journal.Run, *journal.Change) {
 	e := &journal.Event{Event: event(id, lane), Decided: true, Verdicts: []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}}
 	r := run(lane, "r", lane, ws+"/r/"+id)
 	r.Steps = []*journal.Step{{Path: "1", Verb: "send_message", Key: "k", State: journal.StepOpen}}
@@ -44,11 +44,11 @@ func arrives(id, lane string) (*journal.Event, *journal.Run, *journal.Change) {
 }
 
 func openRecords(c *check) {
-	l := c.opened("a")
+	l := c.openLane("a")
 	if c.Journal.Open(ws, "a") != nil {
 		c.Error("it is opened twice")
 	}
-	e, r, change := arrives("it", "a")
+	e, r, change := decidedEvent("it", "a")
 	r.State, r.FinishedAt, change.Release = journal.Done, noon, true
 	c.ok(c.Save(c.Context(), l, change))
 	kept, err := c.FindEvent(c.Context(), ws, "it")
@@ -60,7 +60,7 @@ func openRecords(c *check) {
 	fresh, err := c.Accept(c.Context(), []rules.Event{event("it", "a")})
 	c.ok(err)
 	c.equal("fresh when it comes again", fresh, []bool{false})
-	c.opened("a")
+	c.openLane("a")
 }
 
 func openOccupied(c *check) {
@@ -76,9 +76,9 @@ func openOccupied(c *check) {
 		occupy(lane)
 		l := c.Journal.Open(ws, lane)
 		if l == nil {
-			continue // it is known that there is something in it
+			continue // the journal knows that something is pending in it
 		}
-		e, _, change := arrives("it in "+lane, lane)
+		e, _, change := decidedEvent("it in "+lane, lane)
 		if err := c.Save(c.Context(), l, change); !errors.Is(err, journal.ErrOccupied) || e.Seq != 0 {
 			c.Errorf("%s: %v, the event has the number %d", lane, err, e.Seq)
 		}
@@ -92,17 +92,17 @@ func openOccupied(c *check) {
 // leaveRun leaves a run of a lane unfinished.
 func (c *check) leaveRun(home, lane string, state journal.State) {
 	c.Helper()
-	l := c.opened(home)
-	_, r, change := arrives("before in "+home, home)
+	l := c.openLane(home)
+	_, r, change := decidedEvent("before in "+home, home)
 	r.State, r.Lane, r.WakeAt, change.Release = state, lane, time.Time{}, true
 	c.ok(c.Save(c.Context(), l, change))
 }
 
 func openCrash(c *check) {
-	l := c.opened("a")
-	e, r, change := arrives("it", "a")
+	l := c.openLane("a")
+	e, r, change := decidedEvent("it", "a")
 	c.ok(c.Save(c.Context(), l, change))
-	c.claim(at(time.Hour)) // somebody works on it
+	c.claim(at(time.Hour)) // the lane is claimed
 	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
 	lanes, err := n.Claim(n.Context(), time.Now().Add(time.Hour), 10, nil)
 	c.ok(err)
@@ -112,28 +112,28 @@ func openCrash(c *check) {
 }
 
 func openNews(c *check) {
-	l := c.opened("a")
-	_, r, change := arrives("it", "a")
+	l := c.openLane("a")
+	_, r, change := decidedEvent("it", "a")
 	c.ok(c.Save(c.Context(), l, change))
 	c.accept(event("another", "a"))
 	c.claim(at(time.Hour))
 	r.State, r.FinishedAt = journal.Done, noon
 	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: r}}, Release: true})
 	c.equal("calm", l.Calm, false)
-	c.equal("what waits", ids(c.lane(noon, "a").Events), []string{"another"})
+	c.equal("what waits", ids(c.claimLane(noon, "a").Events), []string{"another"})
 }
 
 func openWaits(c *check) {
-	l := c.opened("a")
-	_, r, change := arrives("it", "a")
+	l := c.openLane("a")
+	_, r, change := decidedEvent("it", "a")
 	r.State, r.WakeAt, change.Release, change.Next = journal.Waiting, at(time.Hour), true, at(time.Hour)
 	c.ok(c.Save(c.Context(), l, change))
 	c.claim(noon)
 	c.due(at(time.Hour))
-	c.equal("what waits", c.lane(at(time.Hour), "a").Runs[0].ID, r.ID)
+	c.equal("what waits", c.claimLane(at(time.Hour), "a").Runs[0].ID, r.ID)
 }
 
-// recordFirst records an event undecided, in a lane that was opened for it.
+// recordFirst records an undecided event, in a lane that was opened for it.
 func (c *check) recordFirst(l *journal.Lane, id string, release bool) *journal.Event {
 	c.Helper()
 	e := &journal.Event{Event: event(id, l.Name)}
@@ -145,9 +145,9 @@ func (c *check) recordFirst(l *journal.Lane, id string, release bool) *journal.E
 }
 
 func openUndecided(c *check) {
-	l := c.opened("a")
+	l := c.openLane("a")
 	e := c.recordFirst(l, "it", false)
-	c.claim(at(time.Hour)) // somebody works on it
+	c.claim(at(time.Hour)) // the lane is claimed
 	e.Decided, e.Verdicts = true, []journal.Verdict{{Rule: "r", Outcome: journal.False}}
 	c.save(l, journal.Change{Decided: []*journal.Event{e}, Release: true})
 	kept, err := c.FindEvent(c.Context(), ws, "it")
@@ -156,22 +156,22 @@ func openUndecided(c *check) {
 	c.equal("calm", l.Calm, true)
 	c.claim(at(time.Hour))
 
-	c.recordFirst(c.opened("b"), "another", true)
-	c.equal("what waits", ids(c.lane(noon, "b").Events), []string{"another"})
+	c.recordFirst(c.openLane("b"), "another", true)
+	c.equal("what waits", ids(c.claimLane(noon, "b").Events), []string{"another"})
 }
 
 func openUndecidedCrash(c *check) {
-	c.recordFirst(c.opened("a"), "it", false)
+	c.recordFirst(c.openLane("a"), "it", false)
 	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
-	c.equal("what waits", ids(n.lane(time.Now().Add(time.Hour), "a").Events), []string{"it"})
+	c.equal("what waits", ids(n.claimLane(time.Now().Add(time.Hour), "a").Events), []string{"it"})
 }
 
 func openShared(c *check) {
 	other := c.second()
-	mine, theirs := c.opened("a"), other.opened("a")
-	_, r, change := arrives("mine", "a")
+	mine, theirs := c.openLane("a"), other.openLane("a")
+	_, r, change := decidedEvent("mine", "a")
 	c.ok(c.Save(c.Context(), mine, change))
-	e, _, late := arrives("theirs", "a")
+	e, _, late := decidedEvent("theirs", "a")
 	if err := other.Save(c.Context(), theirs, late); !errors.Is(err, journal.ErrOccupied) {
 		c.Errorf("the other engine has it too: %v", err)
 	}
@@ -179,7 +179,7 @@ func openShared(c *check) {
 	other.accept(e.Event)
 	other.claim(at(time.Hour))
 	c.Expire(c.T, c.Journal)
-	taken := other.lane(noon, "a")
+	taken := other.claimLane(noon, "a")
 	c.equal("what waits", len(taken.Events)+len(taken.Runs), 2)
 	r.State, r.FinishedAt = journal.Done, noon
 	if err := c.Save(c.Context(), mine, &journal.Change{At: noon, Runs: []*journal.RunChange{{Run: r}}, Release: true}); !errors.Is(err, journal.ErrLost) {
@@ -205,7 +205,7 @@ func openTwice(c *check) {
 	}
 	group.Wait()
 	for _, l := range c.claimAfter(time.Hour) {
-		c.done(c.whole(l))
+		c.finishLane(c.withAllEvents(l))
 	}
 	events, err := c.ListEvents(c.Context(), journal.EventFilter{Limit: 1000})
 	c.ok(err)
@@ -222,11 +222,11 @@ func openTwice(c *check) {
 	}
 }
 
-// deliver records an event, decided on if that can be, with a run that is over at once or after
-// another change.
+// deliver records an event, with its verdicts if possible, and with a run that ends at once or
+// after another change.
 func (c *check) deliver(id, lane string, atOnce bool) error {
 	if l := c.Journal.Open(ws, lane); l != nil {
-		_, r, change := arrives(id, lane)
+		_, r, change := decidedEvent(id, lane)
 		if atOnce {
 			r.State, r.FinishedAt, change.Release = journal.Done, noon, true
 		}

@@ -21,18 +21,18 @@ const (
 	keep = 30 * day
 )
 
-// pruned forgets everything that is old at a time, and returns in how many parts.
-func (c *check) pruned(now time.Time) (parts int) {
+// pruneAll deletes everything that is old at a time, and returns in how many batches.
+func (c *check) pruneAll(now time.Time) (batches int) {
 	c.Helper()
-	for more := true; more; parts++ {
+	for more := true; more; batches++ {
 		var err error
 		more, err = c.Prune(c.Context(), now, keep)
 		c.ok(err)
-		if parts > 1000 {
+		if batches > 1000 {
 			c.Fatal("prune does not come to an end")
 		}
 	}
-	return parts
+	return batches
 }
 
 func (c *check) hasEvent(id string, want bool) {
@@ -52,7 +52,7 @@ func prunes(c *check) {
 	recent.ReceivedAt = at(2 * day)
 	c.accept(recent)
 	lanes := c.claimAfter(2 * day)
-	l := c.whole(lanes[0])
+	l := c.withAllEvents(lanes[0])
 	seq := map[string]int64{}
 	for _, e := range l.Events {
 		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False}}
@@ -66,11 +66,11 @@ func prunes(c *check) {
 	c.save(l, journal.Change{Decided: l.Events, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{seq["being gathered"]}, Quiet: 90 * day}},
 		Starts: []*journal.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, late)}})
 
-	c.pruned(at(keep - time.Hour))
+	c.pruneAll(at(keep - time.Hour))
 	c.hasEvent("plain", true)
 	c.find(done.ID)
 
-	c.pruned(at(keep + day))
+	c.pruneAll(at(keep + day))
 	for _, id := range []string{"of a waiting run", "gathered 1", "gathered 2", "being gathered", "undecided", "recent"} {
 		c.hasEvent(id, true)
 	}
@@ -95,42 +95,42 @@ func prunes(c *check) {
 	c.find(late.ID)
 	c.equal("steps of the waiting run", len(c.find(waiting.ID).Steps), 1)
 
-	// What is asked of a finished run keeps it.
+	// A finished run with a request stays.
 	c.ok(c.Ask(c.Context(), at(keep), late.ID, journal.Ask{What: journal.AskRetry}))
-	c.pruned(at(keep + 3*day))
+	c.pruneAll(at(keep + 3*day))
 	c.find(late.ID)
 	// When the run has finished, its event goes too.
 	c.finish(l, waiting, journal.Done)
-	c.pruned(at(keep + 3*day))
+	c.pruneAll(at(keep + 3*day))
 	c.hasEvent("of a waiting run", false)
 }
 
 func prunesIDs(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	id := l.Events[0].ID
-	c.done(l)
+	c.finishLane(l)
 	again := event(id, "a")
 	known := func() bool {
 		fresh, err := c.Accept(c.Context(), []rules.Event{again})
 		c.ok(err)
 		return !fresh[0]
 	}
-	c.pruned(at(keep + 15*day - time.Hour))
+	c.pruneAll(at(keep + 15*day - time.Hour))
 	c.hasEvent(id, false)
 	c.equal("known before the 15 days are over", known(), true)
 	c.claim(noon)
-	c.pruned(at(keep + 15*day + time.Hour))
+	c.pruneAll(at(keep + 15*day + time.Hour))
 	c.equal("known after", known(), false)
 
-	// A journal that is not told to forget forgets nothing.
-	c.done(c.lane(noon, "a"))
+	// Without keep, nothing is deleted.
+	c.finishLane(c.claimLane(noon, "a"))
 	if more, err := c.Prune(c.Context(), at(1000*day), 0); err != nil || more {
 		c.Errorf("prune without a bound: %v, %v", more, err)
 	}
 	c.hasEvent(id, true)
 }
 
-// prunesMuch has many old events and runs that must stay before many that go.
+// prunesMuch has many old events and runs that must stay before many that are deleted.
 func prunesMuch(c *check) {
 	const n = 1300
 	var events []rules.Event
@@ -146,7 +146,7 @@ func prunesMuch(c *check) {
 	for _, l := range c.claim(noon, "a", "undecided") {
 		lanes[l.Name] = l
 	}
-	decided := c.whole(lanes["a"])
+	decided := c.withAllEvents(lanes["a"])
 	var starts []*journal.Start
 	for i := range n {
 		r := run("a", "r", "", fmt.Sprint(i))
@@ -157,7 +157,7 @@ func prunesMuch(c *check) {
 		starts = append(starts, start(rules.Parallel, r))
 	}
 	c.save(decided, journal.Change{Decided: decided.Events, Starts: starts, Release: true})
-	if parts := c.pruned(at(keep + day)); parts < 3 {
+	if parts := c.pruneAll(at(keep + day)); parts < 3 {
 		c.Errorf("it was done in %d parts", parts)
 	}
 	left, err := c.ListEvents(c.Context(), journal.EventFilter{Limit: 2 * n})
@@ -172,7 +172,7 @@ func prunesMuch(c *check) {
 }
 
 func prunesRest(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	r := run("a", "used", "", "1")
 	c.save(l, journal.Change{Caused: []journal.Caused{{Workspace: ws, Object: "m1"}}, Starts: []*journal.Start{start(rules.Parallel, r)},
 		Take: []journal.Slot{{Key: "short", Times: 1, Per: time.Minute}, {Key: "long", Times: 1, Per: 100 * day}}})
@@ -181,7 +181,7 @@ func prunesRest(c *check) {
 	c.save(l, journal.Change{Starts: []*journal.Start{start(rules.Parallel, old)}})
 	has := func(now time.Duration, want bool) {
 		c.Helper()
-		c.pruned(at(now))
+		c.pruneAll(at(now))
 		found, err := c.Caused(c.Context(), ws, "", []string{"m1"})
 		c.ok(err)
 		c.equal("caused", len(found) == 1, want)
@@ -190,7 +190,7 @@ func prunesRest(c *check) {
 	has(keep+16*day, false)
 	c.equal("a slot of a window that is not over", c.take(l, at(99*day), journal.Slot{Key: "long", Times: 1, Per: 100 * day}), false)
 
-	// A version is forgotten with its last run, and comes back with the next.
+	// A version is deleted with its last run, and comes back with the next.
 	later := c.Crash(c.T, c.Journal)
 	for range 10 {
 		more, err := later.Prune(c.Context(), at(keep+16*day), keep)

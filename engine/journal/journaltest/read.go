@@ -60,7 +60,7 @@ func readHappened(c *check) {
 	check([]string{"message.received"}, 0, 10, "2", "6", "0")
 	check([]string{"message.received", "message.sent"}, 2, 10, "1", "6", "0")
 	check([]string{"message.received", "message.sent", "card"}, 2, 2, "1", "6")
-	check([]string{"tick"}, 0, 2, "7", "8") // of one moment, in the order of recording
+	check([]string{"tick"}, 0, 2, "7", "8") // with equal times, in the order of recording
 	check([]string{"tick"}, 4, 10, "7", "8", "9")
 	check(nil, 0, 10)
 	check([]string{"message.received"}, 6, 10)
@@ -77,11 +77,11 @@ func readListEvents(c *check) {
 		e.Workspace, e.Type, e.ReceivedAt = []string{ws, ws, "other"}[i%3], fmt.Sprint("type ", i%5), at(time.Duration(i)*time.Second)
 		c.accept(e)
 	}
-	for _, l := range c.claimAfter(200 * time.Second) { // all lanes are due, because all had something before
+	for _, l := range c.claimAfter(200 * time.Second) { // all lanes are due, because all had events before
 		for i, e := range l.Events {
 			e.Verdicts = []journal.Verdict{{Rule: fmt.Sprint("rule ", i%4), Outcome: journal.False}, {Rule: "every", Outcome: journal.False}}
 		}
-		c.done(l)
+		c.finishLane(l)
 	}
 	all := func(f journal.EventFilter) (found []*journal.Event) {
 		c.Helper()
@@ -133,7 +133,7 @@ func readListEvents(c *check) {
 }
 
 func readOutOfOrder(c *check) {
-	for i, after := range []int{0, 50, 10, 60, 20, 55, 5} { // seconds, as of engines whose clocks differ
+	for i, after := range []int{0, 50, 10, 60, 20, 55, 5} { // seconds, as of engines with different clocks
 		e := event(fmt.Sprint(i), "a")
 		e.ReceivedAt = at(time.Duration(after) * time.Second)
 		c.accept(e)
@@ -156,7 +156,7 @@ func readListRuns(c *check) {
 	}
 	lanes := c.claim(noon, "lane 0", "lane 1", "lane 2")
 	for _, l := range lanes {
-		events = append(events, c.whole(l).Events...)
+		events = append(events, c.withAllEvents(l).Events...)
 	}
 	slices.SortFunc(events, func(a, b *journal.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	var everything []*journal.Run
@@ -197,7 +197,7 @@ func readListRuns(c *check) {
 }
 
 func readCountRuns(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	for i, state := range []journal.State{journal.Running, journal.Waiting, journal.Waiting, journal.Done, journal.Done, journal.FailedRun, journal.Done} {
 		r := run("a", "r", "", fmt.Sprint(i))
 		c.begin(l, start(rules.Parallel, r))

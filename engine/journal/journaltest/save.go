@@ -23,7 +23,7 @@ var saveTests = []test{
 }
 
 func saveVerdicts(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	e := l.Events[0]
 	e.Verdicts = []journal.Verdict{
 		{Rule: "no", Outcome: journal.False, Clause: "x > 1", Values: map[string]any{"x": 0.5, "y": nil}, Version: "v"},
@@ -38,7 +38,7 @@ func saveVerdicts(c *check) {
 	got, err := c.FindEvent(c.Context(), ws, e.ID)
 	c.ok(err)
 	c.equal("decided", got.Decided, true)
-	// What is not a number must not keep an event from being decided.
+	// NaN must not prevent an event from being decided.
 	c.equal("a value that JSON does not know", got.Verdicts[3].Values["x"], any("NaN"))
 	e.Verdicts[3].Values["x"] = "NaN"
 	c.equal("verdicts", got.Verdicts, e.Verdicts)
@@ -49,16 +49,16 @@ func saveVerdicts(c *check) {
 	}
 }
 
-// saveRefused hands in changes of everything that there is, each with one thing that makes it
+// saveRefused saves changes with everything that a change can have, each with one reason to be
 // refused.
 func saveRefused(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	slot := journal.Slot{Key: "full", Times: 1, Per: time.Hour}
 	old := start(rules.Parallel, run("a", "old", "", "old"))
 	c.save(l, journal.Change{Take: []journal.Slot{slot}, Starts: []*journal.Start{old}, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
 	before := c.find(old.Run.ID)
 
-	whole := func() *journal.Change {
+	fullChange := func() *journal.Change {
 		changed := *old.Run
 		changed.State, changed.Reason = journal.Done, "changed"
 		e := *l.Events[0]
@@ -73,7 +73,7 @@ func saveRefused(c *check) {
 			Release: true, Next: noon,
 		}
 	}
-	bound, grown, lost := whole(), whole(), whole()
+	bound, grown, lost := fullChange(), fullChange(), fullChange()
 	bound.Take = append(bound.Take, slot)
 	grown.Ended = []*journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{0}}}
 
@@ -102,11 +102,11 @@ func saveRefused(c *check) {
 	c.ok(err)
 	c.equal("caused", len(caused), 0)
 
-	c.save(l, *whole()) // which takes everything that the refused ones did not
+	c.save(l, *fullChange()) // takes everything that the refused changes did not
 	c.claim(noon, "a", "b")
 }
 
-// saveAtOnce lets many holders save at once, a third of them in vain.
+// saveAtOnce has many workers save concurrently, a third of them without success.
 func saveAtOnce(c *check) {
 	const n = 60
 	for i := range n {
@@ -188,8 +188,8 @@ func swapCursor(c *check) {
 	c.equal("another cursor", other, "")
 }
 
-// swapCursorAtOnce lets several count up one number, in two engines and beside them where there can
-// be: every swap that was told to have happened counts once.
+// swapCursorAtOnce has several callers increment one number, in two engines and beside them if the
+// journal supports that: every successful swap counts once.
 func swapCursorAtOnce(c *check) {
 	const each = 10
 	all := []Journal{c.Journal, c.Journal}
@@ -227,13 +227,13 @@ func swapCursorAtOnce(c *check) {
 }
 
 func saveVersion(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	if _, err := c.Version(c.Context(), "v-r"); !errors.Is(err, journal.ErrNoVersion) {
 		c.Errorf("a version before any run: %v", err)
 	}
 	skipped := start(rules.Parallel, run("a", "r", "", "none"))
 	skipped.Limit = &journal.Slot{Key: "k", Per: time.Hour}
-	c.begin(l, skipped) // it comes to nothing, and must not be taken for one that brought its source
+	c.begin(l, skipped) // it is refused, and must not count as one that has recorded the source
 	again := start(rules.Parallel, run("a", "r", "", "2"))
 	again.Source = ""
 	c.begin(l, start(rules.Parallel, run("a", "r", "", "1")), again)

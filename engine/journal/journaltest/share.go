@@ -27,7 +27,7 @@ var shareTests = []test{
 	{"the source of a rule is not forgotten while another engine begins with it", shareVersions},
 }
 
-// second returns another engine on the same journal.
+// second returns another engine of the same journal.
 func (c *check) second() *check {
 	if c.Second == nil {
 		c.Skip("there is one engine only")
@@ -41,20 +41,20 @@ func shareNews(c *check) { c.newsStress(c.Journal, c.second().Journal) }
 
 func shareTakeover(c *check) {
 	other := c.second()
-	run := c.started("a", "r", "key")
-	first := c.fresh("a")
+	run := c.startReleased("a", "r", "key")
+	first := c.claimNew("a")
 	other.claim(at(time.Hour))
 	c.Expire(c.T, c.Journal)
 	other.due(noon)
-	second := other.lane(noon, "a")
+	second := other.claimLane(noon, "a")
 	c.equal("what waits", ids(second.Events), ids(first.Events))
 
 	first.Events[0].Verdicts = []journal.Verdict{{Rule: "late", Outcome: journal.Fired}}
-	over := *run
-	over.State = journal.Done
+	finished := *run
+	finished.State = journal.Done
 	for _, change := range []journal.Change{
 		{At: noon, Decided: first.Events},
-		{At: noon, Runs: []*journal.RunChange{{Run: &over}}, Caused: []journal.Caused{{Workspace: ws, Object: "late"}}},
+		{At: noon, Runs: []*journal.RunChange{{Run: &finished}}, Caused: []journal.Caused{{Workspace: ws, Object: "late"}}},
 		{At: noon, Release: true},
 	} {
 		if err := c.Save(c.Context(), first, &change); !errors.Is(err, journal.ErrLost) {
@@ -65,14 +65,14 @@ func shareTakeover(c *check) {
 	c.ok(err)
 	c.equal("decided", e.Decided, false)
 	c.equal("the run", other.find(run.ID).State, journal.Running)
-	c.claim(noon) // the lane is the other's
-	other.done(second)
+	c.claim(noon) // the other engine holds the lane
+	other.finishLane(second)
 	other.due(time.Time{})
 }
 
 func shareClocks(c *check) {
 	other := c.second()
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	for _, now := range []time.Time{at(-1000 * time.Hour), at(1000 * time.Hour)} {
 		lanes, err := other.Claim(c.Context(), now, 10, nil)
 		c.ok(err)
@@ -114,10 +114,10 @@ func shareAccept(c *check) {
 	c.equal("events", c.recorded("a"), n)
 }
 
-// rounds is how often two engines do something at once: often enough to be in each other's way.
+// rounds is how often two engines do something at once: often enough for conflicts.
 const rounds = 30
 
-// pair is two engines with a lane of each.
+// A pair is two engines with a lane of each.
 type pair struct {
 	*check
 	other       *check
@@ -126,11 +126,11 @@ type pair struct {
 
 func (c *check) pair() *pair {
 	p := &pair{check: c, other: c.second()}
-	p.here, p.there = c.fresh("first"), p.other.fresh("second")
+	p.here, p.there = c.claimNew("first"), p.other.claimNew("second")
 	return p
 }
 
-// atOnce lets both engines record a change at once, and returns what came of it.
+// atOnce has both engines save a change at once, and returns their errors.
 func (p *pair) atOnce(here, there *journal.Change) (errs [2]error) {
 	here.At, there.At = noon, noon
 	var group sync.WaitGroup
@@ -152,15 +152,15 @@ func shareSingle(c *check) {
 	}
 }
 
-// shareQueued lets one engine finish a run while the other queues one behind it.
+// shareQueued has one engine finish a run while the other queues one behind it.
 func shareQueued(c *check) {
 	p := c.pair()
 	for i := range rounds {
 		ahead, queued := start(rules.Queued, run("first", "r", fmt.Sprint(i), fmt.Sprint("ahead ", i))), start(rules.Queued, run("second", "r", fmt.Sprint(i), fmt.Sprint("queued ", i)))
 		c.begin(p.here, ahead)
-		over := *ahead.Run
-		over.State = journal.Done
-		errs := p.atOnce(&journal.Change{Runs: []*journal.RunChange{{Run: &over}}}, &journal.Change{Starts: []*journal.Start{queued}})
+		finished := *ahead.Run
+		finished.State = journal.Done
+		errs := p.atOnce(&journal.Change{Runs: []*journal.RunChange{{Run: &finished}}}, &journal.Change{Starts: []*journal.Start{queued}})
 		c.ok(errors.Join(errs[:]...))
 		c.equal("the run that was queued", c.find(queued.Run.ID).State, journal.Running)
 	}
@@ -191,8 +191,8 @@ func shareGathers(c *check) {
 		errs := p.atOnce(&journal.Change{Gather: []journal.Gather{one}}, &journal.Change{Gather: []journal.Gather{two}})
 		c.ok(errors.Join(errs[:]...))
 	}
-	c.done(p.here)
-	p.other.done(p.there)
+	c.finishLane(p.here)
+	p.other.finishLane(p.there)
 	gathered := 0
 	for _, l := range c.claimAfter(time.Minute) {
 		for _, g := range l.Gathers {
@@ -222,7 +222,7 @@ func shareLifted(c *check) {
 	for i := range rounds {
 		rule := fmt.Sprint("r", i)
 		c.hold(journal.Hold{Workspace: ws, Rule: rule, Kind: journal.HoldPerson, Since: noon})
-		l := c.fresh("a")
+		l := c.claimNew("a")
 		r := run("a", rule, "", rule)
 		r.State, r.WakeAt = journal.Held, time.Time{}
 		var group sync.WaitGroup
@@ -233,15 +233,14 @@ func shareLifted(c *check) {
 		})
 		c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
 		group.Wait()
-		c.done(c.lane(noon, "a")) // it is looked at again
+		c.finishLane(c.claimLane(noon, "a")) // the lane is due again
 	}
 }
 
-// shareVersions lets one engine begin a run with a version of a rule whose last run the other
-// forgets.
+// shareVersions has one engine start a run with a version whose last run the other prunes.
 func shareVersions(c *check) {
 	other := c.second()
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	for i := range rounds {
 		version := fmt.Sprint("v", i)
 		last, next := run("a", "r", "", fmt.Sprint("last ", i)), run("a", "r", "", fmt.Sprint("next ", i))

@@ -33,7 +33,7 @@ func (c *check) take(l *journal.Lane, when time.Time, slots ...journal.Slot) boo
 
 // slotsExact compares with a reference that remembers everything.
 func slotsExact(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, slot := range []journal.Slot{{Key: "1", Times: 1, Per: time.Minute}, {Key: "3", Times: 3, Per: 10 * time.Second}, {Key: "20", Times: 20, Per: time.Minute}} {
 		var taken []time.Time
@@ -60,10 +60,9 @@ func slotsExact(c *check) {
 	}
 }
 
-// slotsShuffled takes slots at times that go forth and back, as those of changes that were made at
-// once do.
+// slotsShuffled takes slots at times that go back and forth, like those of concurrent changes.
 func slotsShuffled(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	random := rand.New(rand.NewPCG(3, 4))
 	slot := journal.Slot{Key: "k", Times: 4, Per: 20 * time.Second}
 	var taken []time.Time
@@ -88,7 +87,7 @@ func slotsShuffled(c *check) {
 		}
 	}
 
-	// A clock that was far ahead for a moment does not close the slot for ever.
+	// A clock that was far ahead for a moment does not block the slot forever.
 	wrong := at(1000 * time.Hour)
 	c.take(l, wrong, journal.Slot{Key: "wrong", Times: 1, Per: time.Hour})
 	c.equal("free after a wrong clock", c.take(l, noon, journal.Slot{Key: "wrong", Times: 1, Per: time.Hour}), true)
@@ -96,7 +95,7 @@ func slotsShuffled(c *check) {
 }
 
 func slotsWithin(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	slot := journal.Slot{Key: "k", Times: 3, Per: time.Hour}
 	other := journal.Slot{Key: "other", Times: 1, Per: time.Hour}
 	c.equal("four of three", c.take(l, noon, other, slot, slot, slot, slot), false)
@@ -123,7 +122,7 @@ func slotsApart(c *check) {
 }
 
 func slotsOfQueued(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	slot := journal.Slot{Key: "k", Times: 2, Per: time.Hour}
 	for i, begins := range []bool{true, false, false} {
 		s := start(rules.Queued, run("a", "r", "a", fmt.Sprint(i)))
@@ -135,7 +134,7 @@ func slotsOfQueued(c *check) {
 }
 
 func slotsFull(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	slot := func(rule string) journal.Slot {
 		return journal.Slot{Key: "messages/a", Times: 2, Per: 10 * time.Minute, Rule: rule}
 	}
@@ -157,7 +156,7 @@ func slotsFull(c *check) {
 }
 
 func slotsLifted(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	here, all := journal.Slot{Key: "messages/a", Times: 1, Per: time.Hour, Rule: "r"}, journal.Slot{Key: "messages", Times: 1, Per: time.Hour, Rule: "r"}
 	hold := journal.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: journal.HoldSafety, Since: noon}
 	lift := func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// stopTests are about calls that must not begin because something is stopped.
+// stopTests are about calls that must not begin because a hold covers them.
 var stopTests = []test{
 	{"a call of what is stopped does not begin", stopCalls},
 	{"an event is not recorded with a call of what is stopped", stopFresh},
@@ -35,14 +35,14 @@ func callStep(n int, record string) *journal.Step {
 	return &journal.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint("k", n), State: journal.StepOpen, Attempts: 1, Record: json.RawMessage(record)}
 }
 
-// calls is a change with which a call of a run begins.
-func calls(r *journal.Run, n int) *journal.Change {
+// callChange returns a change with which a call of a run begins.
+func callChange(r *journal.Run, n int) *journal.Change {
 	return &journal.Change{At: noon, Call: r, Runs: []*journal.RunChange{{Run: r, Steps: []*journal.Step{callStep(n, calling+"}")}}}, Take: []journal.Slot{{Key: "messages", Times: 1000, Per: time.Hour}}}
 }
 
-// stopCalls stops more and less than the rule of a run whose call is to begin.
+// stopCalls places holds that cover more and less than the rule of a run whose call is to begin.
 func stopCalls(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	s := start(rules.Parallel, run("a", "r", "", "key"))
 	c.begin(l, s)
 	for i, h := range []struct {
@@ -58,14 +58,14 @@ func stopCalls(c *check) {
 		{journal.Hold{Rule: "r", Kind: journal.HoldPerson}, true},
 		{journal.Hold{Workspace: ws, Kind: journal.HoldKey, Until: at(-time.Minute)}, true},
 		{journal.Hold{Workspace: ws, Kind: journal.HoldRate, Until: at(time.Second)}, true},
-		{journal.Hold{Workspace: ws, Kind: journal.HoldRate, Until: noon}, false}, // it is over by itself
+		{journal.Hold{Workspace: ws, Kind: journal.HoldRate, Until: noon}, false}, // it has expired
 		{journal.Hold{Workspace: "other", Kind: journal.HoldPerson}, false},
 		{journal.Hold{Workspace: ws, Rule: "other", Kind: journal.HoldPerson}, false},
 		{journal.Hold{Workspace: "other", Rule: "r", Kind: journal.HoldPerson}, false},
 	} {
 		h.hold.Since = at(-time.Minute)
 		c.hold(h.hold)
-		err := c.Save(c.Context(), l, calls(s.Run, i))
+		err := c.Save(c.Context(), l, callChange(s.Run, i))
 		held, refused := errors.AsType[*journal.HeldError](err)
 		if refused != h.stops || err != nil && !refused {
 			c.Fatalf("with %+v: %v", h.hold, err)
@@ -75,19 +75,19 @@ func stopCalls(c *check) {
 		}
 		steps := slices.DeleteFunc(c.find(s.Run.ID).Steps, func(st *journal.Step) bool { return st.N != i })
 		c.equal(fmt.Sprintf("steps with %+v", h.hold), len(steps) == 0, h.stops)
-		// What is not a call is recorded all the same.
+		// A change without a call is recorded all the same.
 		c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: s.Run, Steps: []*journal.Step{callStep(i, planned)}}}})
 		_, err = c.Lift(c.Context(), noon, h.hold)
 		c.ok(err)
-		c.ok(c.Save(c.Context(), l, calls(s.Run, i)))
+		c.ok(c.Save(c.Context(), l, callChange(s.Run, i)))
 	}
-	c.done(l)
+	c.finishLane(l)
 }
 
-// stopFresh refuses an event that comes with a call; without it, it is recorded.
+// stopFresh refuses a fresh event with a call; without the call, it is recorded.
 func stopFresh(c *check) {
-	l := c.opened("a")
-	_, r, change := arrives("it", "a")
+	l := c.openLane("a")
+	_, r, change := decidedEvent("it", "a")
 	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon})
 	change.Call = r
 	if _, refused := errors.AsType[*journal.HeldError](c.Save(c.Context(), l, change)); !refused {
@@ -98,18 +98,18 @@ func stopFresh(c *check) {
 		c.Fatalf("the event: %v", err)
 	}
 	c.accept(event("it", "a"))
-	c.done(c.lane(noon, "a"))
+	c.finishLane(c.claimLane(noon, "a"))
 }
 
-// stopStarts begins runs of a rule that is stopped, of another, and of one that was stopped with
-// its run in hand.
+// stopStarts starts runs of a rule that is on hold, of another, and of one that was put on hold
+// while its run was claimed.
 func stopStarts(c *check) {
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	held := run("a", "r", "", "held")
 	held.State, held.WakeAt = journal.Held, time.Time{}
 	starts := []*journal.Start{start(rules.Parallel, run("a", "r", "", "1")), start(rules.Parallel, run("a", "other", "", "2")), start(rules.Parallel, held)}
 	c.hold(journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Reason: "holiday", Since: noon})
-	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldRate, Since: noon, Until: at(time.Minute)}) // what stops everything keeps no run from being recorded
+	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldRate, Since: noon, Until: at(time.Minute)}) // a hold of the whole workspace does not prevent a run from being recorded
 	c.begin(l, starts...)
 	var begun []bool
 	for _, s := range starts {
@@ -124,8 +124,8 @@ func stopStarts(c *check) {
 	c.equal("begun when it is lifted", again.Begun, true)
 }
 
-// everyone returns the journal as all who can stop something have it.
-func (c *check) everyone() map[string]Journal {
+// allHandles returns the journal as every process sees it that can place holds.
+func (c *check) allHandles() map[string]Journal {
 	all := map[string]Journal{"the engine": c.Journal}
 	if c.Second != nil {
 		all["another engine"] = c.Second(c.T, c.Journal)
@@ -136,11 +136,10 @@ func (c *check) everyone() map[string]Journal {
 	return all
 }
 
-// stopNames has calls in every state, of runs that have just begun and of such that were there
-// before.
+// stopNames has calls in every state, of runs that have just started and of older ones.
 func stopNames(c *check) {
-	all := c.everyone()
-	old, other := c.fresh("old"), c.fresh("other")
+	all := c.allHandles()
+	old, other := c.claimNew("old"), c.claimNew("other")
 	before, elsewhere := start(rules.Parallel, run("old", "r", "", "before")), start(rules.Parallel, run("other", "r2", "", "elsewhere"))
 	c.begin(old, before)
 	c.begin(other, elsewhere)
@@ -149,10 +148,10 @@ func stopNames(c *check) {
 	}
 	lanes := c.claim(noon, "old", "other")
 	old, other = lanes[0], lanes[1]
-	c.ok(c.Save(c.Context(), old, calls(old.Runs[0], 0)))
-	c.ok(c.Save(c.Context(), other, calls(other.Runs[0], 0)))
+	c.ok(c.Save(c.Context(), old, callChange(old.Runs[0], 0)))
+	c.ok(c.Save(c.Context(), other, callChange(other.Runs[0], 0)))
 
-	l := c.fresh("a")
+	l := c.claimNew("a")
 	first, over := run("a", "r", "", "first"), run("a", "r", "", "over")
 	first.Steps, over.Steps = []*journal.Step{callStep(0, calling+"}")}, []*journal.Step{callStep(0, answered), callStep(1, lost), callStep(2, planned)}
 	c.ok(c.Save(c.Context(), l, &journal.Change{At: noon, Call: first, Starts: []*journal.Start{start(rules.Parallel, first)}}))
@@ -178,7 +177,7 @@ func stopNames(c *check) {
 	check(journal.Hold{Workspace: ws, Rule: "r"}, named(before.Run, "1"), named(first, "1"))
 	check(journal.Hold{Workspace: "another"})
 
-	// The next one of a run that has just begun, and the answers.
+	// The next call of a run that has just started, and the answers.
 	done := callStep(0, answered)
 	done.State = journal.StepDone
 	c.ok(c.Save(c.Context(), l, &journal.Change{At: noon, Call: first, Runs: []*journal.RunChange{{Run: first, Steps: []*journal.Step{done, callStep(1, calling+"}")}}}}))
@@ -189,8 +188,8 @@ func stopNames(c *check) {
 	check(journal.Hold{})
 }
 
-// stopAtOnce lets calls begin, one after another in each lane, until they are refused, while
-// somebody stops them: every call that has begun by then was over, or is named.
+// stopAtOnce begins calls, one after another in each lane, until they are refused, while a hold is
+// placed: every call that has begun by then has ended, or is returned by Hold.
 func stopAtOnce(c *check) {
 	const lanes, rounds = 12, 10
 	for i := range lanes {
@@ -198,7 +197,7 @@ func stopAtOnce(c *check) {
 	}
 	claimed := c.claimAll()
 	c.equal("lanes", len(claimed), lanes)
-	for who, j := range c.everyone() {
+	for who, j := range c.allHandles() {
 		for i := range rounds {
 			hold := journal.Hold{Kind: journal.HoldPerson, Since: noon}
 			if i%2 == 0 {

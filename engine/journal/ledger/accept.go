@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// Accept records events and makes their lanes due. Data is how a database keeps the data of each;
-// fresh tells which of them were new.
+// Accept records events and makes their lanes due. Data is the stored form of each event's data, or
+// nil; Decide sets fresh for each event that was new.
 func Accept(events []rules.Event, data []string, fresh []bool) *Operation {
 	return &Operation{
 		Weight: len(events),
@@ -26,7 +26,7 @@ func Accept(events []rules.Event, data []string, fresh []bool) *Operation {
 			for i, e := range events {
 				k := EventKey{e.Workspace, e.ID}
 				if fresh[i] = l.New[k]; fresh[i] {
-					l.New[k] = false // for another who tells of it in the same transaction
+					l.New[k] = false // the same event again in this transaction is not new
 					l.Due(LaneKey{e.Workspace, e.Lane}, stored.Micros(e.ReceivedAt))
 				}
 			}
@@ -35,12 +35,12 @@ func Accept(events []rules.Event, data []string, fresh []bool) *Operation {
 	}
 }
 
-// Ask asks something of a run.
+// Ask records a request to a run.
 func Ask(now time.Time, run int64, ask journal.Ask) *Operation {
 	return &Operation{
 		Want: func(w *Wants) { put(&w.Runs, run, true) },
 		Decide: func(l *Ledger) error {
-			if !l.ask(stored.Micros(now), run, ask) {
+			if !l.askRun(stored.Micros(now), run, ask) {
 				return journal.ErrNoRun
 			}
 			return nil

@@ -6,12 +6,12 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// AddGather takes in what is being gathered under a key.
+// AddGather adds a gather that was read.
 func (l *Ledger) AddGather(g *journal.Gather) {
 	put(&l.gathers, GatherKey{g.Workspace, g.Rule, g.By}, g)
 }
 
-// Gather returns what is being gathered under a key; nil when nothing is.
+// Gather returns the gather of a key; nil if there is none.
 func (l *Ledger) Gather(k GatherKey) *journal.Gather { return l.gathers[k] }
 
 // changeGathers ends gathers, and adds events to others.
@@ -22,18 +22,18 @@ func (s *Save) changeGathers(l *Ledger) {
 		put(&l.Gathers, k, true)
 	}
 	for _, g := range s.change.Gather {
-		s.gather(l, g)
+		s.addToGather(l, g)
 	}
 }
 
-// gather adds events to those that are being gathered. The newest one's lane is where the gather
-// ends.
-func (s *Save) gather(l *Ledger, add journal.Gather) {
+// addToGather adds events to a gather, or begins one. The gather ends in the lane of its newest
+// event.
+func (s *Save) addToGather(l *Ledger, add journal.Gather) {
 	k := GatherKey{add.Workspace, add.Rule, add.By}
-	at := kept(s.change.At)
+	at := truncate(s.change.At)
 	g := journal.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: at}
-	if is := l.gathers[k]; is != nil {
-		g.Since, g.Events = is.Since, is.Events
+	if before := l.gathers[k]; before != nil {
+		g.Since, g.Events = before.Since, before.Events
 	}
 	g.Lane, g.Quiet, g.AtMost = s.lane.Name, add.Quiet, add.AtMost
 	g.Events = slices.Concat(g.Events, add.Events)

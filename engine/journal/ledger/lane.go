@@ -5,50 +5,50 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// keepLane lets the lane stay claimed. One that was opened gets a row when it has to be found
-// should the engine die: where engines share the journal at once, else when a run waits. A run at
-// work is found by itself when the journal is opened.
+// keepLane leaves the lane claimed. A lane that was opened gets a row if it must be found should
+// the engine crash: at once if engines share the journal, else when a run waits. A run in state
+// running is found without a row when the journal is opened.
 func (s *Save) keepLane(l *Ledger) {
-	here := s.here()
+	key := s.laneKey()
 	if s.change.Fresh != nil {
-		l.Vacant[here] = false
-		put(&l.Opened, here, s.lease.Epoch)
+		l.Vacant[key] = false
+		put(&l.Opened, key, s.lease.Epoch)
 	}
-	if s.lease.Opened && (l.Shared || s.waits) {
+	if s.lease.Opened && (l.Shared || s.hasWaiting) {
 		s.Listed = true
-		l.dueLater(here, s.at)
+		l.dueWithoutWake(key, s.at)
 	}
 }
 
-// release gives the lane back. Whatever asked for its attention since it was claimed, the change
-// itself included, makes it due at once.
-func (s *Save) release(l *Ledger) {
-	here := s.here()
+// releaseLane releases the lane. If anything has made it due since it was claimed, this change
+// included, it is due at once.
+func (s *Save) releaseLane(l *Ledger) {
+	key := s.laneKey()
 	s.lease.released = true
 	if s.change.Fresh != nil {
-		l.Vacant[here] = false
+		l.Vacant[key] = false
 	}
-	next := s.next(l)
+	next := s.nextDue(l)
 	switch {
 	case !s.lease.Opened:
 		soon := max(s.at, 1)
 		if next != 0 {
 			soon = min(next, soon)
 		}
-		put(&l.Releases, here, Release{News: s.lease.News, Next: next, Soon: soon})
+		put(&l.Releases, key, Release{News: s.lease.News, Next: next, Soon: soon})
 	case next != 0:
-		l.dueLater(here, next)
+		l.dueWithoutWake(key, next)
 	default:
-		put(&l.Calm, here, l.Dues[here] == nil && !s.lease.Woken)
+		put(&l.Calm, key, l.Dues[key] == nil && !s.lease.Woken)
 	}
 }
 
-// next returns when the lane is due again because of what is in it.
-func (s *Save) next(l *Ledger) int64 {
+// nextDue returns when the lane is due again because of what is in it.
+func (s *Save) nextDue(l *Ledger) int64 {
 	next := stored.Micros(s.change.Next)
 	after := int64(0)
 	if next != 0 {
-		after = s.at // what is over already could not be decided, and Next says when it will be tried again
+		after = s.at // a gather that is over could not be decided now, and Next says when to retry
 	}
 	for _, g := range l.gathers {
 		if until := stored.Micros(g.Until); g.Workspace == s.lane.Workspace && g.Lane == s.lane.Name && until > after && (next == 0 || until < next) {
@@ -61,16 +61,16 @@ func (s *Save) next(l *Ledger) int64 {
 	return next
 }
 
-// wakeRunLane asks for the attention of the lane where an unfinished run is, unless it is the
-// claimed one. What held a run may have been lifted before the run was recorded as held: nobody
-// else would ask then.
+// wakeRunLane makes the lane of an unfinished run due, unless it is the claimed one. It makes the
+// claimed lane due too if no hold covers a held run: the hold may have been lifted before the run
+// was recorded as held, and then nothing else would wake the run.
 func (s *Save) wakeRunLane(l *Ledger, r *Run) {
-	s.waits = s.waits || !r.State.Finished() && r.State != journal.Running
+	s.hasWaiting = s.hasWaiting || !r.State.Finished() && r.State != journal.Running
 	if r.State.Finished() {
 		return
 	}
 	lane := LaneKey{r.Workspace, r.Lane}
-	if lane == s.here() && (r.State != journal.Held || l.isHeld(r)) {
+	if lane == s.laneKey() && (r.State != journal.Held || l.isHeld(r)) {
 		return
 	}
 	l.Due(lane, s.at)

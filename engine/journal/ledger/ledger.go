@@ -1,6 +1,6 @@
 // Package ledger decides what a transaction of a journal writes. A store reads the rows that
-// operations want, lets them decide on those rows in memory, and writes what has changed; it
-// decides nothing itself.
+// operations want, lets the operations decide on those rows in memory, and writes what has changed;
+// the store itself decides nothing.
 package ledger
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// An Operation is one call's part of a transaction. A transaction that came to nothing may be
-// carried out again, so Want and Decide may be called more than once.
+// An Operation is one caller's part of a transaction. A store may retry a transaction that failed,
+// so Want and Decide may be called more than once.
 type Operation struct {
-	Want   func(*Wants)        // names the rows that Decide needs; nil wants none
-	Decide func(*Ledger) error // refuses before it has changed the ledger, or changes it; nil decides nothing
+	Want   func(*Wants)        // names the rows that Decide needs; nil if none
+	Decide func(*Ledger) error // returns an error before it changes the ledger, or changes it; nil if there is nothing to decide
 	Kept   func(*Ledger)       // runs after the commit; may be nil
-	Fresh  bool                // it records an event together with what was decided on it
+	Fresh  bool                // it records an event together with its verdicts
 	Weight int
 }
 
@@ -30,85 +30,83 @@ type LaneKey struct{ Workspace, Lane string }
 // KeyOf names a claimed lane.
 func KeyOf(l *journal.Lane) LaneKey { return LaneKey{l.Workspace, l.Name} }
 
-// A RunKey groups the runs that exclude each other. What a rule would have done as a shadow keeps
-// nothing from being done.
+// A RunKey groups the runs that exclude each other. Shadow runs exclude only shadow runs.
 type RunKey struct {
 	Workspace, Rule, By string
 	Stage               rules.Stage
 }
 
-// RunKeyOf names the group of a run.
+// RunKeyOf returns the key of a run.
 func RunKeyOf(r *journal.Run) RunKey { return RunKey{r.Workspace, r.Rule, r.By, r.Stage} }
 
-// A GatherKey names what is gathered together.
+// A GatherKey identifies a gather.
 type GatherKey struct{ Workspace, Rule, By string }
 
-// A SlotKey names what slots are taken of.
+// A SlotKey identifies a rate limit.
 type SlotKey struct{ Workspace, Key string }
 
 // An EventKey is an event's id with its workspace.
 type EventKey struct{ Workspace, ID string }
 
-// A Ledger is what a transaction knows of the journal: the rows that it has read, and those that
-// it is about to write. A store fills the first part, and writes the second. Times are in
-// microseconds; 0 is none.
+// A Ledger is the working set of a transaction: the rows that it has read, and those that it will
+// write. A store fills the first part, and writes the second. Times are in microseconds; 0 is none.
 type Ledger struct {
-	// Shared says that engines share the journal. A lane in which work goes on has a row then, so
-	// that another engine finds it should this one die.
+	// Shared says that engines share the journal. A claimed lane has a row then, so that another
+	// engine finds it should this one crash.
 	Shared bool
 
-	NextEvent, NextRun, NextCaused func() int64 // give numbers to what is new
+	NextEvent, NextRun, NextCaused func() int64 // assign the numbers of new rows
 
 	Leases map[LaneKey]*Lease
 	Vacant map[LaneKey]bool  // lanes that can be opened
-	New    map[EventKey]bool // events that this transaction has accepted; false when that was told
-	Newest int64             // the highest number of an event that this transaction gives
-	Holds  []journal.Hold    // what is stopped
+	New    map[EventKey]bool // events that this transaction records; false once an operation was told that its event is new
+	Newest int64             // the highest event number that this transaction assigns
+	Holds  []journal.Hold
 
-	runs     map[int64]*Run
-	open     map[RunKey][]int64 // unfinished runs, the oldest first, as far as they were wanted
-	known    map[string]*Run    // runs by their keys
-	slots    map[SlotKey]*Slots // as far as they were wanted
-	gathers  map[GatherKey]*journal.Gather
-	versions map[string]bool             // whose source is recorded
-	judged   map[int64][]journal.Verdict // on events that are decided
+	runs            map[int64]*Run
+	unfinished      map[RunKey][]int64 // ids of unfinished runs, ascending, as far as they were wanted
+	runsByKey       map[string]*Run
+	slots           map[SlotKey]*Slots // as far as they were wanted
+	gathers         map[GatherKey]*journal.Gather
+	versions        map[string]bool             // versions whose source is recorded
+	decidedVerdicts map[int64][]journal.Verdict // of events that are decided already
 
 	Events   []Recording
 	Decided  map[int64]*Decision
 	Steps    []Step
-	Sources  map[string]Source // of rules, by the hash of the version
-	Opened   map[LaneKey]int64 // lanes that belong to this engine from now on, by the epoch
-	Dues     map[LaneKey]*Due  // what asks for a lane's attention
+	Sources  map[string]Source // sources of rules, by the hash of the version
+	Opened   map[LaneKey]int64 // lanes that this engine holds from now on, with the epoch
+	Dues     map[LaneKey]*Due  // lanes to make due
 	Releases map[LaneKey]Release
-	Gathers  map[GatherKey]bool // that have changed
+	Gathers  map[GatherKey]bool // gathers that have changed
 	Caused   []Caused
 	Used     []int64
 	Gone     []int64
 	Tally    Tally
 
-	Calm  map[LaneKey]bool // set when the rows are written: lanes that were given back and have no row
-	Wakes bool             // a lane is due that nobody works on, or that has news
+	Calm  map[LaneKey]bool // set when the rows are written: lanes that were released and have no row
+	Wakes bool             // a lane is due that is not claimed, or a claimed lane was made due
 }
 
-// A Lease is the claim of a lane by this engine.
+// A Lease is this engine's claim of a lane.
 type Lease struct {
 	Epoch, News int64
-	Opened      bool // for an event that was not recorded yet: the lane has no row
-	Woken       bool // somebody asked for the attention of a lane without a row
+	Opened      bool // claimed for an event that was not recorded yet: the lane has no row
+	Woken       bool // a lane without a row was made due
 	released    bool
 }
 
-// A Due asks for a lane's attention: when at the earliest, and how often it was asked.
+// A Due makes a lane due: the earliest time, and how often it was made due.
 type Due struct{ At, News int64 }
 
-// A Release gives a lane back: when it is due if its news is still this, and when if there was
-// more.
+// A Release releases a lane: it is due at Next if the row still has this News, and at Soon if the
+// lane was made due since.
 type Release struct{ News, Next, Soon int64 }
 
 // A Run is the row of a run.
 type Run struct {
 	ID  int64
-	Key string // of one that begins or was looked for by it
+	Key string // of a new run, or of one that was found by its key
 	RunKey
 	Lane           string
 	State          journal.State
@@ -117,32 +115,32 @@ type Run struct {
 	Why            *phrases.Phrase
 	Asked          *journal.Ask
 
-	// Given is the run as its caller has it: all of one that begins, and of one that goes on what
-	// it is about. It is nil where neither changes. Texts are how a database keeps that.
+	// Given is the run as the caller has it: complete for a new run, and for a continued run what it
+	// is about. It is nil if neither changes. Texts is the stored form.
 	Given *journal.Run
 	Texts stored.Run
 
 	New     bool
-	Event   int64 // of a new one
-	Started int64 // of a new one
+	Event   int64 // of a new run
+	Started int64 // of a new run
 	Changed bool
 }
 
-// A Step is a step of a run that is written.
+// A Step is a step of a run to write.
 type Step struct {
 	Run int64
 	*journal.Step
 }
 
-// A Decision is what is recorded of an event that was decided.
+// A Decision is the recorded verdicts on an event.
 type Decision struct {
 	Event    *journal.Event
 	Verdicts []journal.Verdict
 
-	VerdictsText, AnswersText *string // how a database keeps them
+	VerdictsText, AnswersText *string // the stored form
 }
 
-// A Recording is a fresh event, most often with what was decided on it.
+// A Recording is a fresh event, usually with its verdicts.
 type Recording struct {
 	Seq     int64
 	Data    string
@@ -150,7 +148,7 @@ type Recording struct {
 	Decision
 }
 
-// A Caused is what an own call causes.
+// A Caused is an expected event of an own call.
 type Caused struct {
 	ID int64
 	*journal.Caused
@@ -161,7 +159,7 @@ type Caused struct {
 // A Source is the source of a rule.
 type Source struct{ Rule, Text string }
 
-// put sets a value in a map that may not be there yet.
+// put sets a value in a map that may be nil.
 func put[K comparable, V any](m *map[K]V, k K, v V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -169,58 +167,59 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 	(*m)[k] = v
 }
 
-// AddLease takes in a claim of this engine.
+// AddLease adds a claim of this engine.
 func (l *Ledger) AddLease(k LaneKey, lease Lease) { put(&l.Leases, k, &lease) }
 
-// AddVacant notes that a lane can be opened.
+// AddVacant adds a lane that can be opened.
 func (l *Ledger) AddVacant(k LaneKey) { put(&l.Vacant, k, true) }
 
-// AddNew notes that this transaction has accepted an event.
+// AddNew adds an event that this transaction records.
 func (l *Ledger) AddNew(k EventKey, seq int64) {
 	put(&l.New, k, true)
 	l.Newest = max(l.Newest, seq)
 }
 
-// AddCalm notes that a lane was given back and has no row any more.
+// AddCalm adds a lane that was released and has no row any more.
 func (l *Ledger) AddCalm(k LaneKey) { put(&l.Calm, k, true) }
 
-// AddKnown takes in a run that was found by its key.
-func (l *Ledger) AddKnown(r *Run) { put(&l.known, r.Key, r) }
+// AddKnown adds a run that was found by its key.
+func (l *Ledger) AddKnown(r *Run) { put(&l.runsByKey, r.Key, r) }
 
-// AddVersion notes that the source of a version is recorded.
+// AddVersion adds a version whose source is recorded.
 func (l *Ledger) AddVersion(hash string) { put(&l.versions, hash, true) }
 
-// Versions returns the versions of which the source is known to be recorded.
+// Versions returns the versions whose source is known to be recorded.
 func (l *Ledger) Versions() []string { return slices.Collect(maps.Keys(l.versions)) }
 
-// AddJudged takes in the verdicts on an event that is decided already.
-func (l *Ledger) AddJudged(seq int64, given []journal.Verdict) { put(&l.judged, seq, given) }
+// AddJudged adds the verdicts on an event that is decided already.
+func (l *Ledger) AddJudged(seq int64, given []journal.Verdict) { put(&l.decidedVerdicts, seq, given) }
 
-// AddRun takes in a run that was read or begins.
+// AddRun adds a run that was read, or a new one.
 func (l *Ledger) AddRun(r *Run) {
 	put(&l.runs, r.ID, r)
-	l.arrange(r)
+	l.updateUnfinished(r)
 }
 
-// arrange puts a run among the unfinished ones of its key, or takes it away.
-func (l *Ledger) arrange(r *Run) {
-	list := l.open[r.RunKey]
+// updateUnfinished adds a run to the unfinished runs of its key, or removes it once it has
+// finished.
+func (l *Ledger) updateUnfinished(r *Run) {
+	list := l.unfinished[r.RunKey]
 	i, found := slices.BinarySearch(list, r.ID)
 	switch finished := r.State.Finished(); {
 	case finished && found:
-		l.open[r.RunKey] = slices.Delete(list, i, i+1)
+		l.unfinished[r.RunKey] = slices.Delete(list, i, i+1)
 	case !finished && !found:
-		put(&l.open, r.RunKey, slices.Insert(list, i, r.ID))
+		put(&l.unfinished, r.RunKey, slices.Insert(list, i, r.ID))
 	}
 }
 
-// change notes that a run is to be written.
-func (l *Ledger) change(r *Run) {
+// markChanged marks a run to be written.
+func (l *Ledger) markChanged(r *Run) {
 	r.Changed = true
-	l.arrange(r)
+	l.updateUnfinished(r)
 }
 
-// Runs returns the runs that are to be written, by their ids.
+// Runs returns the runs to write, by their ids.
 func (l *Ledger) Runs() (fresh, changed []*Run) {
 	for _, r := range l.runs {
 		switch {
@@ -236,15 +235,15 @@ func (l *Ledger) Runs() (fresh, changed []*Run) {
 	return fresh, changed
 }
 
-// Due asks for a lane's attention at a time. Who has claimed the lane finds out when it is
-// released. No time at all is long ago.
+// Due makes a lane due at a time, where 0 is long ago. The worker that has claimed the lane finds
+// out when it releases it.
 func (l *Ledger) Due(k LaneKey, at int64) {
 	l.Wakes = true
-	l.dueLater(k, at)
+	l.dueWithoutWake(k, at)
 }
 
-// dueLater is Due for a lane of which nobody needs to hear at once.
-func (l *Ledger) dueLater(k LaneKey, at int64) {
+// dueWithoutWake is Due without waking a worker.
+func (l *Ledger) dueWithoutWake(k LaneKey, at int64) {
 	at = max(at, 1)
 	d := l.Dues[k]
 	if d == nil {
@@ -255,21 +254,20 @@ func (l *Ledger) dueLater(k LaneKey, at int64) {
 	d.News++
 }
 
-// ask asks something of a run, and for the attention of its lane. It reports whether there is
-// such a run.
-func (l *Ledger) ask(now, run int64, ask journal.Ask) bool {
+// askRun records a request to a run, and makes its lane due. It reports whether the run exists.
+func (l *Ledger) askRun(now, run int64, ask journal.Ask) bool {
 	r := l.runs[run]
 	if r == nil {
 		return false
 	}
-	ask.At = kept(ask.At)
+	ask.At = truncate(ask.At)
 	r.Asked = &ask
-	l.change(r)
+	l.markChanged(r)
 	l.Due(LaneKey{r.Workspace, r.Lane}, now)
 	return true
 }
 
-// addSteps notes the steps of a run that changed. Of a step that changes twice the last counts.
+// addSteps adds the changed steps of a run. If a step changes twice, the last change counts.
 func (l *Ledger) addSteps(run int64, steps []*journal.Step) {
 	own := len(l.Steps)
 	for _, st := range steps {
@@ -282,5 +280,5 @@ func (l *Ledger) addSteps(run int64, steps []*journal.Step) {
 	}
 }
 
-// kept is a time as journals keep it.
-func kept(t time.Time) time.Time { return stored.Moment(stored.Micros(t)) }
+// truncate truncates a time to the microsecond, as journals store it.
+func truncate(t time.Time) time.Time { return stored.Moment(stored.Micros(t)) }

@@ -2,33 +2,34 @@ package ledger
 
 import "hash/maphash"
 
-// Occupied remembers lanes in which something was left waiting, so that they are not opened in
-// vain. It may be wrong: what counts is what the transaction finds. Who uses it has a lock.
+// Occupied is a lossy cache of lanes in which something is pending, so that the engine does not try
+// to open them in vain. It may be wrong: only the transaction decides. It is not safe for
+// concurrent use.
 type Occupied struct {
 	seed  maphash.Seed
-	lanes [1 << 14]uint64 // a lane's hash, in its place
+	lanes [1 << 14]uint64 // hashes of lanes; each lane has one bucket
 }
 
-// NewOccupied returns one that remembers nothing.
+// NewOccupied returns an empty cache.
 func NewOccupied() *Occupied { return &Occupied{seed: maphash.MakeSeed()} }
 
-func (o *Occupied) place(k LaneKey) (place *uint64, hash uint64) {
+func (o *Occupied) bucket(k LaneKey) (bucket *uint64, hash uint64) {
 	hash = maphash.Comparable(o.seed, k)
 	return &o.lanes[hash%uint64(len(o.lanes))], hash
 }
 
-// Note notes whether something is left in a lane.
+// Note records whether something is pending in a lane.
 func (o *Occupied) Note(k LaneKey, left bool) {
-	switch place, hash := o.place(k); {
+	switch bucket, hash := o.bucket(k); {
 	case left:
-		*place = hash
-	case *place == hash:
-		*place = 0
+		*bucket = hash
+	case *bucket == hash:
+		*bucket = 0
 	}
 }
 
-// Is reports whether something was left in a lane when it was last noted.
+// Is reports whether something was pending in a lane when it was last noted.
 func (o *Occupied) Is(k LaneKey) bool {
-	place, hash := o.place(k)
-	return *place == hash
+	bucket, hash := o.bucket(k)
+	return *bucket == hash
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// changeRuns records runs that went on. When all of them are recorded, those that waited for
-// finished ones begin.
+// changeRuns records changed runs. After all of them it begins the queued runs that waited for
+// finished ones.
 func (s *Save) changeRuns(l *Ledger) {
 	for i, c := range s.change.Runs {
 		var texts stored.Run
@@ -42,54 +42,53 @@ func (s *Save) changeRun(l *Ledger, c *journal.RunChange, texts stored.Run) {
 	if r.State.Finished() {
 		r.Wake, r.Finished = 0, stored.EndOf(c.Run, s.at)
 	}
-	// What was asked after the holder looked is not answered.
+	// A request that was made after the worker read the run is not answered.
 	if c.Answered && r.Asked != nil && (c.Run.Asked == nil || c.Run.Asked.Equal(*r.Asked)) {
 		r.Asked = nil
 	}
-	// Between two calls nothing changes but the steps, while a run is in many indexes.
-	if !r.isLike(&before) {
-		l.change(r)
+	// Between two calls only the steps change. Do not write the run then: its row is in many indexes.
+	if !r.equalRow(&before) {
+		l.markChanged(r)
 	}
 	l.addSteps(r.ID, c.Steps)
 	s.wakeRunLane(l, r)
 }
 
-// isLike reports whether nothing of a run has changed that a database keeps.
-func (r *Run) isLike(before *Run) bool {
+// equalRow reports whether both have the same row.
+func (r *Run) equalRow(before *Run) bool {
 	return r.Texts.About != "" && r.Texts.About == before.Texts.About && r.State == before.State && r.Lane == before.Lane &&
 		r.Reason == before.Reason && r.Wake == before.Wake && r.Finished == before.Finished && r.Asked == before.Asked
 }
 
-// isHeld reports whether something holds a run.
+// isHeld reports whether a hold covers a run.
 func (l *Ledger) isHeld(r *Run) bool {
 	return slices.ContainsFunc(l.Holds, func(h journal.Hold) bool { return h.Covers(r.Workspace, r.Rule, r.Lane) })
 }
 
-// promote lets the oldest unfinished run of the same key begin, if it is one that waits for its
-// turn.
+// promote begins the oldest unfinished run of the same key, if it is queued.
 func (s *Save) promote(l *Ledger, done *journal.Run) {
-	ids := l.open[RunKeyOf(done)]
+	ids := l.unfinished[RunKeyOf(done)]
 	if len(ids) == 0 || l.runs[ids[0]].State != journal.Queued {
 		return
 	}
 	r := l.runs[ids[0]]
 	r.State, r.Wake = journal.Running, s.at
-	l.change(r)
+	l.markChanged(r)
 	l.Due(LaneKey{r.Workspace, r.Lane}, s.at)
 }
 
-// started is what came of a start.
-type started struct {
+// A startResult is the result of a Start.
+type startResult struct {
 	id      int64
 	state   journal.State
 	begun   bool
 	verdict journal.Verdict
 }
 
-// start begins the runs that the change asks for, or says what stands in their way.
-func (s *Save) start(l *Ledger) {
+// startRuns begins the runs of the change, or records why they do not begin.
+func (s *Save) startRuns(l *Ledger) {
 	for i, st := range s.change.Starts {
-		r := started{state: st.Run.State}
+		r := startResult{state: st.Run.State}
 		if st.Verdict != nil {
 			r.verdict = *st.Verdict
 		}
@@ -97,40 +96,40 @@ func (s *Save) start(l *Ledger) {
 		if s.texts != nil {
 			texts = s.texts.Starts[i]
 		}
-		s.startOne(l, st, texts, &r)
+		s.startRun(l, st, texts, &r)
 		s.started = append(s.started, r)
 	}
 }
 
-func (s *Save) startOne(l *Ledger, st *journal.Start, texts stored.Run, r *started) {
-	if known := l.known[st.Run.Key]; known != nil {
+func (s *Save) startRun(l *Ledger, st *journal.Start, texts stored.Run, r *startResult) {
+	if known := l.runsByKey[st.Run.Key]; known != nil {
 		r.id, r.state, r.verdict.Run = known.ID, known.State, st.Run.Key
 		return
 	}
-	others := l.open[RunKeyOf(st.Run)]
+	others := l.unfinished[RunKeyOf(st.Run)]
 	if outcome, why := st.Refused(l.Holds, others); outcome != "" {
 		r.verdict.Because(outcome, why)
 		return
 	}
 	if st.Limit != nil {
 		slots := l.slotsOf(SlotKey{s.lane.Workspace, st.Limit.Key})
-		if !slots.free(*st.Limit, s.at, 0) {
+		if !slots.isFree(*st.Limit, s.at, 0) {
 			r.verdict.Because(journal.Limited, st.Limit.Limit())
 			return
 		}
 		slots.take(*st.Limit, s.at)
 	}
 	if st.Mode == rules.Restart {
-		others = s.replace(l, st.Run, others)
+		others = s.replaceRuns(l, st.Run, others)
 	}
 	if len(others) > 0 && (st.Mode == rules.Queued || st.Mode == rules.Restart) {
 		r.state = journal.Queued
 	}
-	s.insert(l, st, texts, r)
+	s.insertRun(l, st, texts, r)
 }
 
-// insert records a run, and its steps unless it is queued.
-func (s *Save) insert(l *Ledger, st *journal.Start, texts stored.Run, r *started) {
+// insertRun adds a run, and its steps unless it is queued.
+func (s *Save) insertRun(l *Ledger, st *journal.Start, texts stored.Run, r *startResult) {
 	run := st.Run
 	if st.Source != "" && !l.versions[run.Version] {
 		l.AddVersion(run.Version)
@@ -154,24 +153,23 @@ func (s *Save) insert(l *Ledger, st *journal.Start, texts stored.Run, r *started
 		l.addSteps(row.ID, run.Steps)
 		s.wakeRunLane(l, row)
 	} else {
-		s.waits = true
+		s.hasWaiting = true
 	}
 }
 
-// replace asks runs to make way for another of their rule, and returns those that it asked. One
-// that has not begun is ended at once: else those that come together would all be asked by each
-// other.
-func (s *Save) replace(l *Ledger, by *journal.Run, runs []int64) (asked []int64) {
+// replaceRuns asks runs to make way for a new run of their rule, and returns those that it asked.
+// It cancels a queued run at once: else runs that start together would each be asked by the others.
+func (s *Save) replaceRuns(l *Ledger, by *journal.Run, runs []int64) (asked []int64) {
 	for _, id := range slices.Clone(runs) {
 		if r := l.runs[id]; r.State == journal.Queued {
 			r.State, r.Wake, r.Finished = journal.Cancelled, 0, max(s.at, 1)
 			r.Reason, r.Why = journal.Replaced.String(), journal.Replaced
 			r.Texts.About = stored.WithWhy(r.Texts.About, r.Why)
-			l.change(r)
+			l.markChanged(r)
 			l.Tally.Ended(s.at, journal.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, journal.Cancelled)
 			continue
 		}
-		l.ask(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
+		l.askRun(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
 		asked = append(asked, id)
 	}
 	return asked

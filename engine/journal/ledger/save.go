@@ -9,25 +9,25 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Save records a change of a claimed lane. What the journal decides is set in the change when
-// it is recorded, not before.
+// A Save records a change of a claimed lane. It sets the journal's decisions in the change after
+// the commit, not before.
 type Save struct {
 	lane   *journal.Lane
 	change *journal.Change
-	texts  *stored.Change // nil where the journal keeps no texts
+	texts  *stored.Change // nil for a journal that stores no texts
 	data   string         // of the fresh event
 	at     int64
 
-	// What the transaction comes to.
-	Lost    bool // the lane is somebody else's
-	Left    bool // something is left in the lane
-	Listed  bool // the lane that was opened has a row from now on
-	lease   *Lease
-	seq     int64 // of the fresh event
-	wakes   bool  // a lane is due because of it
-	waits   bool  // a run of the lane waits for something
-	started []started
-	made    []int64 // the ids of what was caused
+	// The result of the transaction.
+	Lost       bool // the caller no longer holds the lane
+	Left       bool // something is pending in the lane
+	Listed     bool // the opened lane has a row from now on
+	lease      *Lease
+	seq        int64 // of the fresh event
+	makesDue   bool  // the change makes a lane due
+	hasWaiting bool  // a run of the lane waits for something
+	started    []startResult
+	causedIDs  []int64 // the ids of change.Caused
 }
 
 // NewSave prepares to record a change.
@@ -35,8 +35,8 @@ func NewSave(lane *journal.Lane, change *journal.Change) *Save {
 	return &Save{lane: lane, change: change, at: stored.Micros(change.At)}
 }
 
-// Encode puts everything into the form in which a database keeps it, so that no time of the
-// transaction is spent on that.
+// Encode encodes everything into its stored form, so that the transaction does not spend time on
+// it.
 func (s *Save) Encode() (err error) {
 	if s.texts, err = stored.ChangeOf(s.change); err == nil && s.change.Fresh != nil {
 		s.data, err = stored.Data(s.change.Fresh.Event)
@@ -44,26 +44,26 @@ func (s *Save) Encode() (err error) {
 	return err
 }
 
-// Operation returns the part of a transaction that records the change.
+// Operation returns the operation that records the change.
 func (s *Save) Operation() *Operation {
 	c := s.change
 	return &Operation{
-		Want: s.want, Decide: s.decide, Kept: s.kept, Fresh: c.Fresh != nil,
+		Want: s.want, Decide: s.decide, Kept: s.setResults, Fresh: c.Fresh != nil,
 		Weight: len(c.Decided) + len(c.Starts) + len(c.Runs) + len(c.Caused),
 	}
 }
 
-func (s *Save) here() LaneKey { return KeyOf(s.lane) }
+func (s *Save) laneKey() LaneKey { return KeyOf(s.lane) }
 
-// want names the rows that the change has to do with.
+// want names the rows that the change needs.
 func (s *Save) want(w *Wants) {
 	c := s.change
 	if c.Fresh != nil {
-		w.lock("lane", c.Fresh.Workspace, c.Fresh.Lane)
+		w.wantLock("lane", c.Fresh.Workspace, c.Fresh.Lane)
 		w.Openings = append(w.Openings, &c.Fresh.Event)
 		w.NewEvents++
 	} else {
-		put(&w.Leases, s.here(), true)
+		put(&w.Leases, s.laneKey(), true)
 	}
 	w.Calls = w.Calls || c.Call != nil
 	for _, slot := range c.Take {
@@ -96,12 +96,12 @@ func (s *Save) want(w *Wants) {
 	}
 	w.NewCaused += len(c.Caused)
 	if c.Release {
-		put(&w.Lanes, s.here(), true)
+		put(&w.Lanes, s.laneKey(), true)
 	}
 }
 
-// every is more than there ever are.
-const every = 1 << 30
+// unlimited is more than the number of unfinished runs can be.
+const unlimited = 1 << 30
 
 func (s *Save) wantStart(w *Wants, st *journal.Start) {
 	run := st.Run
@@ -109,7 +109,7 @@ func (s *Save) wantStart(w *Wants, st *journal.Start) {
 	w.Holds = true
 	w.KeepHolds = w.KeepHolds || run.State == journal.Held
 	put(&w.Versions, run.Version, true)
-	if s.change.Fresh == nil || run.Event != 0 { // of a fresh event nothing can have come yet
+	if s.change.Fresh == nil || run.Event != 0 { // a fresh event cannot have runs yet
 		put(&w.Known, run.Key, run.Event)
 	}
 	if st.Limit != nil {
@@ -121,27 +121,27 @@ func (s *Save) wantStart(w *Wants, st *journal.Start) {
 	case st.Mode == rules.Single:
 		w.wantUnfinished(k, 1)
 	case st.Mode == rules.Restart:
-		w.wantUnfinished(k, every)
+		w.wantUnfinished(k, unlimited)
 	default:
 		w.wantUnfinished(k, max(st.Max, 1))
 	}
 }
 
-// decide changes the ledger. Everything that may refuse the change comes first.
+// decide changes the ledger. All checks that may refuse the change come first.
 func (s *Save) decide(l *Ledger) error {
-	s.started, s.made, s.Lost, s.Listed, s.waits = nil, nil, false, false, false
-	if err := s.refuse(l); err != nil {
+	s.started, s.causedIDs, s.Lost, s.Listed, s.hasWaiting = nil, nil, false, false, false
+	if err := s.checkChange(l); err != nil {
 		return err
 	}
-	woken := l.Wakes
+	wokenBefore := l.Wakes
 	l.Wakes = false
 	if fresh := s.change.Fresh; fresh != nil {
 		s.seq = l.NextEvent()
 		l.Newest = max(l.Newest, s.seq)
-		put(&l.New, EventKey{fresh.Workspace, fresh.ID}, false) // for another who tells of it in the same transaction
+		put(&l.New, EventKey{fresh.Workspace, fresh.ID}, false) // the same event again in this transaction is not new
 	}
 	s.changeRuns(l)
-	s.start(l)
+	s.startRuns(l)
 	if s.change.Calls(func(start int) bool { return s.started[start].begun }) {
 		for _, slot := range s.change.Take {
 			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).take(slot, s.at)
@@ -149,25 +149,25 @@ func (s *Save) decide(l *Ledger) error {
 	}
 	s.decideEvents(l)
 	s.changeGathers(l)
-	s.cause(l)
+	s.recordCaused(l)
 	for _, a := range s.change.Asks {
-		l.ask(s.at, a.Run, a.Ask) // a run that is gone has nothing to be asked
+		l.askRun(s.at, a.Run, a.Ask) // a run that was deleted needs no request
 	}
-	s.wakes = l.Wakes
-	l.Wakes = l.Wakes || woken
+	s.makesDue = l.Wakes
+	l.Wakes = l.Wakes || wokenBefore
 	if s.change.Release {
-		s.release(l)
+		s.releaseLane(l)
 	} else {
 		s.keepLane(l)
 	}
 	return nil
 }
 
-// refuse says why the change cannot be recorded.
-func (s *Save) refuse(l *Ledger) error {
-	s.lease = l.Leases[s.here()]
+// checkChange returns why the change cannot be recorded.
+func (s *Save) checkChange(l *Ledger) error {
+	s.lease = l.Leases[s.laneKey()]
 	if fresh := s.change.Fresh; fresh != nil {
-		if _, accepted := l.New[EventKey{fresh.Workspace, fresh.ID}]; accepted || !l.Vacant[s.here()] {
+		if _, accepted := l.New[EventKey{fresh.Workspace, fresh.ID}]; accepted || !l.Vacant[s.laneKey()] {
 			return journal.ErrOccupied
 		}
 		if s.lease == nil {
@@ -183,8 +183,8 @@ func (s *Save) refuse(l *Ledger) error {
 	}
 	ahead := map[string]int64{}
 	for _, slot := range s.change.Take {
-		if slots := l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}); !slots.free(slot, s.at, ahead[slot.Key]) {
-			return slots.full(slot)
+		if slots := l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}); !slots.isFree(slot, s.at, ahead[slot.Key]) {
+			return slots.boundError(slot)
 		}
 		ahead[slot.Key]++
 	}
@@ -201,11 +201,10 @@ func (s *Save) refuse(l *Ledger) error {
 	return nil
 }
 
-// decideEvents records verdicts, those of starts as they came out, and counts those that an event
-// did not have.
+// decideEvents records verdicts, with the results of starts, and counts those that are new.
 func (s *Save) decideEvents(l *Ledger) {
 	if s.isUndecided() {
-		s.waits = true
+		s.hasWaiting = true
 		l.Events = append(l.Events, Recording{Seq: s.seq, Data: s.data, Decision: Decision{Event: s.change.Fresh}})
 	}
 	for i, e := range s.change.Decided {
@@ -222,20 +221,20 @@ func (s *Save) decideEvents(l *Ledger) {
 			continue
 		}
 		put(&l.Decided, e.Seq, &d)
-		for _, v := range newVerdicts(l.judged[e.Seq], given) {
+		for _, v := range newVerdicts(l.decidedVerdicts[e.Seq], given) {
 			l.Tally.Verdict(s.at, e, e.Seq, v)
 		}
-		put(&l.judged, e.Seq, given)
+		put(&l.decidedVerdicts, e.Seq, given)
 	}
 }
 
-// isUndecided reports whether the change records an event that is decided on later.
+// isUndecided reports whether the change records an event without deciding on it.
 func (s *Save) isUndecided() bool {
 	return s.change.Fresh != nil && !slices.Contains(s.change.Decided, s.change.Fresh)
 }
 
-// verdictsOn returns the verdicts on an event, those of starts as they came out. Most starts come
-// out as they were meant to, and then the verdicts are what they were.
+// verdictsOn returns the verdicts on an event, with the results of starts. Most runs start as
+// intended, and then the verdicts are the event's own.
 func (s *Save) verdictsOn(e *journal.Event) (given []journal.Verdict, changed bool) {
 	given = e.Verdicts
 	for i, st := range s.change.Starts {
@@ -246,39 +245,39 @@ func (s *Save) verdictsOn(e *journal.Event) (given []journal.Verdict, changed bo
 		if k == len(e.Verdicts) {
 			continue
 		}
-		// Of a verdict a journal decides on the outcome, the error and the run.
-		if v, is := st.Verdict, &s.started[i].verdict; is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
+		// The journal decides only the outcome, the error and the run of a verdict.
+		if v, result := st.Verdict, &s.started[i].verdict; result.Outcome != v.Outcome || result.Error != v.Error || result.Run != v.Run {
 			if !changed {
-				given, changed = slices.Clone(e.Verdicts), true // the change stays as it is until it is recorded
+				given, changed = slices.Clone(e.Verdicts), true // do not modify the change before the commit
 			}
-			given[k] = *is
+			given[k] = *result
 		}
 	}
 	return given, changed
 }
 
-// cause records what own calls cause, and which of it has come.
-func (s *Save) cause(l *Ledger) {
+// recordCaused records the expected events of own calls, and which of them have arrived.
+func (s *Save) recordCaused(l *Ledger) {
 	for i := range s.change.Caused {
 		row := Caused{ID: l.NextCaused(), Caused: &s.change.Caused[i], At: s.at}
 		if s.texts != nil {
 			row.Texts = s.texts.Caused[i]
 		}
-		s.made = append(s.made, row.ID)
+		s.causedIDs = append(s.causedIDs, row.ID)
 		l.Caused = append(l.Caused, row)
 	}
 	l.Gone = append(l.Gone, s.change.Gone...)
 	l.Used = append(l.Used, s.change.Used...)
 }
 
-// kept tells the caller what the journal decided.
-func (s *Save) kept(l *Ledger) {
+// setResults sets the journal's decisions in the change.
+func (s *Save) setResults(l *Ledger) {
 	if s.change.Fresh != nil {
 		s.change.Fresh.Seq = s.seq
 	}
 	if s.change.Release {
-		s.Left = !l.Calm[s.here()]
-		s.lane.Calm = !s.Left && !s.wakes
+		s.Left = !l.Calm[s.laneKey()]
+		s.lane.Calm = !s.Left && !s.makesDue
 	}
 	for i, st := range s.change.Starts {
 		r := s.started[i]
@@ -291,6 +290,6 @@ func (s *Save) kept(l *Ledger) {
 		}
 	}
 	for i := range s.change.Caused {
-		s.change.Caused[i].ID = s.made[i]
+		s.change.Caused[i].ID = s.causedIDs[i]
 	}
 }

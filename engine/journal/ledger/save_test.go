@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// What a journal decides on a start is in the verdicts that are kept and counted, and in the
-// change only when it is recorded.
+// The journal's decision on a start is in the verdicts that are stored and counted, and in the
+// change only after the commit.
 func TestVerdictsOfStarts(t *testing.T) {
 	t.Parallel()
 	e := &journal.Event{Verdicts: []journal.Verdict{{Rule: "a", Outcome: journal.False, Clause: "x"}, {Rule: "b", Outcome: journal.Fired, Run: "w/b/1"}}}
@@ -28,7 +28,7 @@ func TestVerdictsOfStarts(t *testing.T) {
 		{journal.Verdict{Rule: "b", Outcome: journal.Fired, Run: "w/b/2"}, `{"rule":"b","outcome":"fired","run":"w/b/2"}`},
 		{journal.Verdict{Rule: "b", Outcome: journal.Fired, Error: "e", Run: "w/b/1"}, `{"rule":"b","outcome":"fired","error":"e","run":"w/b/1"}`},
 	} {
-		s.started = []started{{verdict: tc.cameOut}}
+		s.started = []startResult{{verdict: tc.cameOut}}
 		l := &Ledger{}
 		s.decideEvents(l)
 		d := l.Decided[0]

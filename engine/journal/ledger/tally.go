@@ -7,15 +7,15 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Tally sums up what a transaction does, and is written at its end: many runs and verdicts of one
-// transaction are few rows.
+// A Tally aggregates the counts of a transaction. They are written at its end: many runs and
+// verdicts of one transaction become few rows.
 type Tally struct {
 	counts  map[CountKey]int
 	Reasons map[ReasonKey]*LastReason
-	Fired   map[journal.RuleName]int64 // when a rule fired last
+	Fired   map[journal.RuleName]int64 // when each rule fired last
 }
 
-// A CountKey is what is counted, and in which hour since 1970.
+// A CountKey is what is counted, in an hour since 1970.
 type CountKey struct {
 	Hour int64
 	journal.RuleName
@@ -23,7 +23,7 @@ type CountKey struct {
 	Detail string
 }
 
-// A ReasonKey is why a rule did not fire on a day since 1970.
+// A ReasonKey is why a rule did not fire, on a day since 1970.
 type ReasonKey struct {
 	journal.RuleName
 	Day     int64
@@ -38,14 +38,14 @@ type LastReason struct {
 	Event, At int64
 }
 
-// Stretches of time, in microseconds and in hours.
+// Periods, in microseconds and in hours.
 const (
 	AnHour    = int64(time.Hour / time.Microsecond)
 	ADay      = 24 * AnHour
-	RuleHours = int64(journal.RuleCounts / time.Hour) // that the counts of a rule are summed up for
+	RuleHours = int64(journal.RuleCounts / time.Hour) // the period of a rule's counts
 )
 
-// Count counts something that happened at a time.
+// Count adds n to a count at a time.
 func (t *Tally) Count(at int64, rule journal.RuleName, what journal.CountKind, detail string, n int) {
 	if t.counts == nil {
 		t.counts = map[CountKey]int{}
@@ -53,9 +53,8 @@ func (t *Tally) Count(at int64, rule journal.RuleName, what journal.CountKind, d
 	t.counts[CountKey{at / AnHour, rule, what, detail}] += n
 }
 
-// Verdict counts a verdict on an event with this number, and why it was not that the rule fired.
-// How an evaluation failed may be told in as many ways as there are events: it counts by its
-// clause.
+// Verdict counts a verdict on an event with this number; if the rule did not fire, by its reason. A
+// failed evaluation counts by its clause, because its error text may differ for every event.
 func (t *Tally) Verdict(at int64, e *journal.Event, seq int64, v journal.Verdict) {
 	rule := journal.RuleName{Workspace: e.Workspace, Rule: v.Rule}
 	if v.Outcome == journal.Fired {
@@ -81,7 +80,7 @@ func (t *Tally) Verdict(at int64, e *journal.Event, seq int64, v journal.Verdict
 	}
 }
 
-// Ended counts a run that has come to its end.
+// Ended counts a run that has finished.
 func (t *Tally) Ended(at int64, rule journal.RuleName, stage rules.Stage, state journal.State) {
 	detail := string(state)
 	if stage == rules.Shadow && state == journal.Done {
@@ -90,7 +89,7 @@ func (t *Tally) Ended(at int64, rule journal.RuleName, stage rules.Stage, state 
 	t.Count(at, rule, journal.CountRuns, detail, 1)
 }
 
-// Counts are what all rules of a workspace did, by the hour, without a rule.
+// Counts are the hourly counts of workspaces, without a rule.
 func (t *Tally) Counts() map[CountKey]int {
 	all := map[CountKey]int{}
 	for k, n := range t.counts {
@@ -100,7 +99,7 @@ func (t *Tally) Counts() map[CountKey]int {
 	return all
 }
 
-// RuleCounts are what each rule did, by journal.RuleCounts.
+// RuleCounts are the counts of each rule, in periods of journal.RuleCounts.
 func (t *Tally) RuleCounts() map[CountKey]int {
 	all := map[CountKey]int{}
 	for k, n := range t.counts {
@@ -110,19 +109,19 @@ func (t *Tally) RuleCounts() map[CountKey]int {
 	return all
 }
 
-// newVerdicts returns the verdicts that are not what they were, where an event is decided again, as
-// when a rule decides on the last of those that it has gathered.
+// newVerdicts returns the verdicts that have changed when an event is decided again, as when a rule
+// decides on the last of its gathered events.
 func newVerdicts(before, given []journal.Verdict) (changed []journal.Verdict) {
-	type told struct {
+	type verdictKey struct {
 		rule, clause string
 		outcome      journal.Outcome
 	}
-	were := map[told]bool{}
+	known := map[verdictKey]bool{}
 	for _, v := range before {
-		were[told{v.Rule, v.Clause, v.Outcome}] = true
+		known[verdictKey{v.Rule, v.Clause, v.Outcome}] = true
 	}
 	for _, v := range given {
-		if !were[told{v.Rule, v.Clause, v.Outcome}] {
+		if !known[verdictKey{v.Rule, v.Clause, v.Outcome}] {
 			changed = append(changed, v)
 		}
 	}

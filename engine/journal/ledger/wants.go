@@ -5,71 +5,71 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// Wants are the rows that operations need before they can decide, and what a store that others
-// write to has to lock for them.
+// Wants are the rows that operations need before they can decide, and what a shared store has to
+// lock for them.
 type Wants struct {
 	Leases     map[LaneKey]bool
-	Locks      map[string]bool  // names of what has no row, or none yet
-	Runs       map[int64]bool   // by their ids
-	Unfinished map[RunKey]int   // of the unfinished runs, so many of the oldest
-	Next       map[RunKey]int   // the unfinished run that follows as many that finish
-	Known      map[string]int64 // runs by their keys, with the event of each
+	Locks      map[string]bool  // names of what has no row, or no row yet
+	Runs       map[int64]bool   // by id
+	Unfinished map[RunKey]int   // so many of the oldest unfinished runs
+	Next       map[RunKey]int   // the unfinished run that follows so many that finish
+	Known      map[string]int64 // runs by key, with the event of each
 	Slots      map[SlotKey]*WantSlots
 	Gathers    map[GatherKey]bool
-	Lanes      map[LaneKey]bool // all that is gathered in them
-	Decided    map[int64]bool   // the verdicts on these events, of those that are decided
+	Lanes      map[LaneKey]bool // all gathers in these lanes
+	Decided    map[int64]bool   // the verdicts on these events, if they are decided already
 	Versions   map[string]bool  // whether their sources are recorded
 
-	Holds     bool // what is stopped
-	KeepHolds bool // and nothing is lifted before the commit
-	Calls     bool // and nothing else is stopped before the commit
+	Holds     bool // all holds
+	KeepHolds bool // and no hold may be lifted before the commit
+	Calls     bool // and no hold may be placed before the commit
 
 	NewEvents, NewRuns, NewCaused int // how many numbers may be needed
 
-	Accept   []NewEvent     // to record unless they are known
-	Openings []*rules.Event // whose lanes are to be opened for them
+	Accept   []NewEvent     // events to record unless they are recorded already
+	Openings []*rules.Event // events whose lanes are to be opened for them
 
 	accepts map[EventKey]bool
 }
 
-// WantSlots say which takings of a key matter: those so many before the newest, and as many after
-// each as slots are wanted.
+// WantSlots say which taken slots of a key are needed: those Times before the newest, and the Count
+// slots from each of these on.
 type WantSlots struct {
 	Count int
 	Times map[int]bool
 }
 
-// A NewEvent is an event to record with how its data is kept.
+// A NewEvent is an event to record, with the stored form of its data.
 type NewEvent struct {
 	rules.Event
 	Data string
 }
 
-// lock asks for something to be this transaction's alone. Engines of another version may share the
-// journal, so names stay as they are.
-func (w *Wants) lock(what string, names ...string) {
+// wantLock asks for an exclusive lock until the commit. Engines of another version may share the
+// journal, so never change the names.
+func (w *Wants) wantLock(what string, names ...string) {
 	for _, name := range names {
 		what += "\x00" + name
 	}
 	put(&w.Locks, what, true)
 }
 
-// wantUnfinished asks for the oldest unfinished runs of a key, so many more than others asked for.
+// wantUnfinished asks for n more of the oldest unfinished runs of a key.
 func (w *Wants) wantUnfinished(k RunKey, n int) {
-	w.lock("kind", k.Workspace, k.Rule, k.By)
+	w.wantLock("kind", k.Workspace, k.Rule, k.By)
 	put(&w.Unfinished, k, w.Unfinished[k]+n)
 }
 
 // wantNext asks for the run that follows one that has finished.
 func (w *Wants) wantNext(k RunKey) {
-	w.lock("kind", k.Workspace, k.Rule, k.By)
+	w.wantLock("kind", k.Workspace, k.Rule, k.By)
 	put(&w.Next, k, w.Next[k]+1)
 }
 
-// LockSlots asks that nobody else takes slots of a key.
-func (w *Wants) LockSlots(k SlotKey) { w.lock("slot", k.Workspace, k.Key) }
+// LockSlots asks for an exclusive lock on the slots of a key.
+func (w *Wants) LockSlots(k SlotKey) { w.wantLock("slot", k.Workspace, k.Key) }
 
-// wantSlot asks for what decides whether one more slot is free.
+// wantSlot asks for the slots that decide whether one more is free.
 func (w *Wants) wantSlot(workspace string, s journal.Slot) {
 	k := SlotKey{workspace, s.Key}
 	w.LockSlots(k)
@@ -82,13 +82,13 @@ func (w *Wants) wantSlot(workspace string, s journal.Slot) {
 	put(&slots.Times, s.Times, true)
 }
 
-// wantGather asks for what is being gathered under a key.
+// wantGather asks for the gather of a key.
 func (w *Wants) wantGather(k GatherKey) {
-	w.lock("gather", k.Workspace, k.Rule, k.By)
+	w.wantLock("gather", k.Workspace, k.Rule, k.By)
 	put(&w.Gathers, k, true)
 }
 
-// wantEvent asks for an event to be recorded unless it is known.
+// wantEvent asks for an event to be recorded unless it is recorded already.
 func (w *Wants) wantEvent(e NewEvent) {
 	k := EventKey{e.Workspace, e.ID}
 	if !w.accepts[k] {

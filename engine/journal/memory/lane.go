@@ -13,21 +13,21 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A lane is everything that there is in a lane.
+// A lane is the state of a lane.
 type lane struct {
 	ledger.LaneKey
-	due  time.Time // the zero time is when somebody asks for it
-	news int64     // how often somebody asked for its attention
+	due  time.Time // the zero time if it is not due
+	news int64     // how often it was made due
 
-	claim     int64 // which claim it is in the hands of; 0 is none
-	claimed   int64 // the news of then
-	opened    bool  // for an event that was not recorded yet, and nothing waits in it
+	claim     int64 // the epoch of its claim; 0 if it is not claimed
+	claimed   int64 // news at the time of the claim
+	opened    bool  // claimed for an event that was not recorded yet, with nothing pending in it
 	events    []int64
 	undecided []int64
-	runs      map[int64]bool // unfinished ones that are here or belong here, and those of which something is asked
+	runs      map[int64]bool // unfinished runs that are in this lane or have it as home, and runs with a request
 }
 
-// lane returns a lane by its name.
+// lane returns a lane by its name, and creates it if it does not exist.
 func (j *Journal) lane(k ledger.LaneKey) *lane {
 	l := j.lanes[k]
 	if l == nil {
@@ -37,7 +37,7 @@ func (j *Journal) lane(k ledger.LaneKey) *lane {
 	return l
 }
 
-// wake asks for a lane's attention. Who has claimed the lane finds out when it is released.
+// wake makes a lane due. The worker that has claimed the lane finds out when it releases it.
 func (j *Journal) wake(k ledger.LaneKey, d *ledger.Due) {
 	l := j.lane(k)
 	l.news += d.News
@@ -47,7 +47,7 @@ func (j *Journal) wake(k ledger.LaneKey, d *ledger.Due) {
 	}
 }
 
-// lease is what a ledger has to know of a claim.
+// lease returns the claim as a ledger needs it.
 func (l *lane) lease() ledger.Lease {
 	return ledger.Lease{Epoch: l.claim, News: l.claimed, Opened: l.opened, Woken: !l.due.IsZero()}
 }
@@ -67,17 +67,17 @@ func (j *Journal) Open(workspace, name string) *journal.Lane {
 	return &journal.Lane{Workspace: workspace, Name: name, Epoch: l.claim}
 }
 
-// Drop gives back a lane that was opened.
+// Drop releases a lane that was opened.
 func (j *Journal) Drop(of *journal.Lane) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if l := j.lanes[ledger.KeyOf(of)]; l != nil && l.claim == of.Epoch {
-		j.free(l)
+		j.endClaim(l)
 	}
 }
 
-// free ends a claim. A lane that became due meanwhile is found.
-func (j *Journal) free(l *lane) {
+// endClaim ends a claim. A lane that was made due in the meantime is queued.
+func (j *Journal) endClaim(l *lane) {
 	l.claim, l.opened = 0, false
 	j.claims[l.Workspace]--
 	if !l.due.IsZero() {
@@ -85,7 +85,7 @@ func (j *Journal) free(l *lane) {
 	}
 }
 
-// isVacant reports whether nothing waits in a lane.
+// isVacant reports whether nothing is pending in a lane.
 func (j *Journal) isVacant(k ledger.LaneKey) bool {
 	l := j.lane(k)
 	if !l.due.IsZero() || len(l.undecided) > 0 {
@@ -99,8 +99,8 @@ func (j *Journal) isVacant(k ledger.LaneKey) bool {
 	return true
 }
 
-// A queue holds the lanes of a workspace that are due, the longest due first. One that has another
-// time by now, or is claimed, is passed over.
+// A queue is a heap of the lanes of a workspace that are due, the earliest first. Outdated entries,
+// of lanes that are claimed or have another time, are skipped.
 type queue []entry
 
 type entry struct {
@@ -109,22 +109,22 @@ type entry struct {
 }
 
 func (q queue) Len() int { return len(q) }
-func (q queue) Less(a, b int) bool { // in the order of a file: of what is due at one time, by their names
+func (q queue) Less(a, b int) bool { // lanes that are due at the same time by name, as in all journals
 	return cmp.Or(q[a].due.Compare(q[b].due), cmp.Compare(q[a].lane.Lane, q[b].lane.Lane)) < 0
 }
 func (q queue) Swap(a, b int) { q[a], q[b] = q[b], q[a] }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (q *queue) Push(x any) { *q = append(*q, x.(entry)) }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (q *queue) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last
 }
 
-// first returns the lane that is due first; nil is none.
+// first returns the lane that is due first; nil if there is none.
 func (q *queue) first() *lane {
 	for len(*q) > 0 {
 		e := (*q)[0]
@@ -136,7 +136,7 @@ func (q *queue) first() *lane {
 	return nil
 }
 
-// enqueue puts a lane where it will be found when it is due.
+// enqueue adds a lane to the queue of its workspace.
 func (j *Journal) enqueue(l *lane) {
 	q := j.due[l.Workspace]
 	if q == nil {
@@ -146,9 +146,9 @@ func (j *Journal) enqueue(l *lane) {
 	heap.Push(q, entry{l, l.due})
 }
 
-// next returns the first lane in the workspaces that are not among some; nil is none. Each
-// workspace has the one that is due first, and before says whose comes before the other's.
-func (j *Journal) next(except []string, before func(a, b *lane) bool) (next *lane) {
+// nextLane returns the first lane of the workspaces that are not in except; nil if there is none.
+// It compares the first lanes of the workspaces with before.
+func (j *Journal) nextLane(except []string, before func(a, b *lane) bool) (next *lane) {
 	for workspace, q := range j.due {
 		if slices.Contains(except, workspace) {
 			continue
@@ -166,20 +166,20 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	defer j.mu.Unlock()
-	if l := j.next(except, func(a, b *lane) bool { return a.due.Before(b.due) }); l != nil {
+	if l := j.nextLane(except, func(a, b *lane) bool { return a.due.Before(b.due) }); l != nil {
 		return l.due, nil
 	}
 	return time.Time{}, nil
 }
 
-// Claim takes lanes that are due.
+// Claim claims lanes that are due.
 func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	// Workspaces take turns, and those have had turns whose lanes are claimed.
-	inTurn := func(a, b *lane) bool {
+	// Workspaces take turns, where each claimed lane of a workspace counts as a turn.
+	roundRobin := func(a, b *lane) bool {
 		if late := a.due.After(now); late != b.due.After(now) {
 			return !late
 		}
@@ -187,7 +187,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	}
 	var out []*journal.Lane
 	for len(out) < max {
-		l := j.next(except, inTurn)
+		l := j.nextLane(except, roundRobin)
 		if l == nil || l.due.After(now) {
 			break
 		}
@@ -199,7 +199,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	return out, nil
 }
 
-// fill returns a claimed lane with what waits in it.
+// fill returns a claimed lane with what is pending in it.
 func (j *Journal) fill(l *lane) *journal.Lane {
 	out := &journal.Lane{Workspace: l.Workspace, Name: l.Lane, Epoch: l.claim, News: l.news}
 	for _, seq := range l.undecided[:min(len(l.undecided), journal.MostEvents+1)] {
@@ -212,19 +212,19 @@ func (j *Journal) fill(l *lane) *journal.Lane {
 			delete(l.runs, id)
 			continue
 		}
-		out.Runs = append(out.Runs, keptOf(r))
+		out.Runs = append(out.Runs, withKeptSteps(r))
 	}
 	out.Gathers = j.gathersIn(l)
 	return out
 }
 
-// gathersIn returns what is being gathered in a lane, what ends first first.
+// gathersIn returns the gathers of a lane, the one that ends first first.
 func (j *Journal) gathersIn(l *lane) (list []*journal.Gather) {
 	for _, g := range j.gathers {
 		if g.Workspace == l.Workspace && g.Lane == l.Lane {
-			twin := *g
-			twin.Events = slices.Clone(g.Events)
-			list = append(list, &twin)
+			clone := *g
+			clone.Events = slices.Clone(g.Events)
+			list = append(list, &clone)
 		}
 	}
 	slices.SortFunc(list, func(a, b *journal.Gather) int {
@@ -233,19 +233,19 @@ func (j *Journal) gathersIn(l *lane) (list []*journal.Gather) {
 	return list
 }
 
-// release gives a lane back, and reports whether nothing is due in it.
+// release releases a lane, and reports whether it is not due.
 func (j *Journal) release(l *lane, r ledger.Release) (calm bool) {
 	next := r.Next
 	if l.news != r.News {
 		next = r.Soon
 	}
 	l.due = stored.Moment(next)
-	j.free(l)
+	j.endClaim(l)
 	return next == 0
 }
 
-// keptOf returns a run with the steps that it keeps.
-func keptOf(r *journal.Run) *journal.Run {
+// withKeptSteps returns a copy of a run with the steps that it still needs.
+func withKeptSteps(r *journal.Run) *journal.Run {
 	if r.Kept.All() {
 		return copyRun(r)
 	}
@@ -264,25 +264,25 @@ func keptOf(r *journal.Run) *journal.Run {
 	return copyRun(&kept)
 }
 
-// copyRun returns a run with steps of its own.
+// copyRun returns a deep copy of a run.
 func copyRun(r *journal.Run) *journal.Run {
-	twin := *r
-	twin.Gathered, twin.Ancestry, twin.Kept.Also = slices.Clone(r.Gathered), slices.Clone(r.Ancestry), slices.Clone(r.Kept.Also)
+	clone := *r
+	clone.Gathered, clone.Ancestry, clone.Kept.Also = slices.Clone(r.Gathered), slices.Clone(r.Ancestry), slices.Clone(r.Kept.Also)
 	if r.Asked != nil {
 		asked := *r.Asked
-		twin.Asked = &asked
+		clone.Asked = &asked
 	}
-	twin.Steps = make([]*journal.Step, len(r.Steps))
+	clone.Steps = make([]*journal.Step, len(r.Steps))
 	for i, s := range r.Steps {
 		step := *s
-		twin.Steps[i] = &step
+		clone.Steps[i] = &step
 	}
-	return &twin
+	return &clone
 }
 
-// copyEvent returns an event with verdicts and answers of its own.
+// copyEvent returns a copy of an event with its own verdicts and answers.
 func copyEvent(e *journal.Event) *journal.Event {
-	twin := *e
-	twin.Verdicts, twin.Answers = slices.Clone(e.Verdicts), maps.Clone(e.Answers)
-	return &twin
+	clone := *e
+	clone.Verdicts, clone.Answers = slices.Clone(e.Verdicts), maps.Clone(e.Answers)
+	return &clone
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// numbers returns a function that counts on from a number.
-func numbers(next int) func() int64 {
+// numbersFrom returns a function that counts from a number on.
+func numbersFrom(next int) func() int64 {
 	return func() int64 {
 		next++
 		return int64(next - 1)
 	}
 }
 
-// read reads what an operation wants before it decides.
+// read reads what an operation needs to decide.
 func (j *Journal) read(w *ledger.Wants) *ledger.Ledger {
-	l := &ledger.Ledger{NextEvent: numbers(len(j.events)), NextRun: numbers(len(j.runs)), NextCaused: numbers(len(j.caused)), Holds: j.stopped()}
+	l := &ledger.Ledger{NextEvent: numbersFrom(len(j.events)), NextRun: numbersFrom(len(j.runs)), NextCaused: numbersFrom(len(j.caused)), Holds: j.sortedHolds()}
 	for k := range w.Leases {
 		if lane := j.lanes[k]; lane != nil && lane.claim != 0 {
 			l.AddLease(k, lane.lease())
@@ -67,7 +67,7 @@ func (j *Journal) read(w *ledger.Wants) *ledger.Ledger {
 	return l
 }
 
-// accept records events unless they are known.
+// accept records events unless they are recorded already.
 func (j *Journal) accept(w *ledger.Wants, l *ledger.Ledger) {
 	for _, e := range w.Accept {
 		id := ledger.EventKey{Workspace: e.Workspace, ID: e.ID}
@@ -77,7 +77,7 @@ func (j *Journal) accept(w *ledger.Wants, l *ledger.Ledger) {
 	}
 }
 
-// record puts an event among the events, undecided, and returns its number.
+// record adds an undecided event, and returns its number.
 func (j *Journal) record(e rules.Event) int64 {
 	seq := int64(len(j.events))
 	e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
@@ -99,14 +99,14 @@ func (j *Journal) readRuns(w *ledger.Wants, l *ledger.Ledger) {
 		add(id)
 	}
 	for k, n := range w.Unfinished {
-		open := j.open[k]
-		for _, id := range open[:min(len(open), n+w.Next[k])] {
+		ids := j.unfinished[k]
+		for _, id := range ids[:min(len(ids), n+w.Next[k])] {
 			add(id)
 		}
 	}
 	for k, finish := range w.Next {
-		open := j.open[k]
-		for _, id := range open[:min(len(open), finish+1)] {
+		ids := j.unfinished[k]
+		for _, id := range ids[:min(len(ids), finish+1)] {
 			add(id)
 		}
 	}
@@ -117,7 +117,7 @@ func (j *Journal) readRuns(w *ledger.Wants, l *ledger.Ledger) {
 	}
 }
 
-// rowOf is the row of a run.
+// rowOf returns the row of a run.
 func rowOf(r *journal.Run) *ledger.Run {
 	return &ledger.Run{
 		ID: r.ID, Key: r.Key, RunKey: ledger.RunKeyOf(r), Lane: r.Lane, State: r.State,
@@ -125,7 +125,7 @@ func rowOf(r *journal.Run) *ledger.Run {
 	}
 }
 
-// write writes what an operation has decided.
+// write writes the decisions of an operation.
 func (j *Journal) write(l *ledger.Ledger) {
 	for i := range l.Events {
 		e := &l.Events[i]
@@ -144,7 +144,7 @@ func (j *Journal) write(l *ledger.Ledger) {
 		j.decide(seq, d)
 	}
 	for k, s := range l.Slots() {
-		j.take(k, s)
+		j.takeSlots(k, s)
 	}
 	for k := range l.Gathers {
 		if g := l.Gather(k); g != nil {
@@ -171,7 +171,7 @@ func (j *Journal) writeRuns(l *ledger.Ledger) {
 		r.ID, r.Event, r.StartedAt, r.Steps = row.ID, row.Event, stored.Moment(row.Started), nil
 		j.runs = append(j.runs, r)
 		j.byKey[r.Key] = r.ID
-		j.change(r, row)
+		j.updateRun(r, row)
 	}
 	for _, row := range changed {
 		r := j.runs[row.ID]
@@ -179,18 +179,18 @@ func (j *Journal) writeRuns(l *ledger.Ledger) {
 			r.About, r.Kept = row.Given.About, row.Given.Kept
 			r.Kept.Also = slices.Clone(r.Kept.Also)
 		}
-		j.change(r, row)
+		j.updateRun(r, row)
 	}
 }
 
-// change gives a run what its row says, and puts it where it is found.
-func (j *Journal) change(r *journal.Run, row *ledger.Run) {
+// updateRun sets what the row of a run says, and updates the indexes.
+func (j *Journal) updateRun(r *journal.Run, row *ledger.Run) {
 	r.State, r.Lane, r.Reason, r.Why, r.Asked = row.State, row.Lane, row.Reason, row.Why, row.Asked
 	r.WakeAt, r.FinishedAt = stored.Moment(row.Wake), stored.Moment(row.Finished)
-	j.place(r)
+	j.indexRun(r)
 }
 
-// putStep puts a step into its place.
+// putStep inserts or replaces a step.
 func putStep(r *journal.Run, s *journal.Step) {
 	step := *s
 	step.Record = slices.Clone(s.Record)
@@ -202,17 +202,17 @@ func putStep(r *journal.Run, s *journal.Step) {
 	}
 }
 
-// place puts a run where it is found: in its lanes, and among the unfinished ones of its rule.
-func (j *Journal) place(r *journal.Run) {
-	of := ledger.RunKeyOf(r)
-	i, found := slices.BinarySearch(j.open[of], r.ID)
+// indexRun adds a run to its lanes, and to the unfinished runs of its key, or removes it there.
+func (j *Journal) indexRun(r *journal.Run) {
+	key := ledger.RunKeyOf(r)
+	i, found := slices.BinarySearch(j.unfinished[key], r.ID)
 	switch finished := r.State.Finished(); {
 	case finished && found:
-		if j.open[of] = slices.Delete(j.open[of], i, i+1); len(j.open[of]) == 0 {
-			delete(j.open, of)
+		if j.unfinished[key] = slices.Delete(j.unfinished[key], i, i+1); len(j.unfinished[key]) == 0 {
+			delete(j.unfinished, key)
 		}
 	case !finished && !found:
-		j.open[of] = slices.Insert(j.open[of], i, r.ID)
+		j.unfinished[key] = slices.Insert(j.unfinished[key], i, r.ID)
 	}
 	if !r.State.Finished() || r.Asked != nil {
 		j.lane(ledger.LaneKey{Workspace: r.Workspace, Lane: r.Lane}).runs[r.ID] = true
@@ -233,13 +233,13 @@ func (j *Journal) decide(seq int64, d *ledger.Decision) {
 	}
 	own.Verdicts, own.Answers = slices.Clone(d.Verdicts), maps.Clone(d.Event.Answers)
 	for i := range own.Verdicts {
-		own.Verdicts[i].Values = plain(own.Verdicts[i].Values)
+		own.Verdicts[i].Values = roundTrip(own.Verdicts[i].Values)
 	}
 }
 
-// plain returns values as JSON would give them back, which is how a journal in a file has them.
-// What JSON does not know is kept as a text.
-func plain(values map[string]any) map[string]any {
+// roundTrip returns values as they come back from JSON, like those of a journal in a database. A
+// value that JSON cannot represent becomes a text.
+func roundTrip(values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, value := range values {
 		switch value := value.(type) {
@@ -260,15 +260,15 @@ func plain(values map[string]any) map[string]any {
 	return out
 }
 
-// slots are the takings of one key, by their numbers.
+// slots are the taken slots of one key, by their numbers.
 type slots struct {
 	newest  int64
 	takings map[int64]ledger.Taking
-	until   int64 // when all are outside of their windows
+	until   int64 // when the last of them leaves its window
 }
 
-// take records takings and forgets those that nobody will ask for.
-func (j *Journal) take(k ledger.SlotKey, taken *ledger.Slots) {
+// takeSlots records taken slots and deletes those that no check needs any more.
+func (j *Journal) takeSlots(k ledger.SlotKey, taken *ledger.Slots) {
 	s := j.slots[k]
 	if s == nil {
 		s = &slots{takings: make(map[int64]ledger.Taking)}
@@ -282,7 +282,7 @@ func (j *Journal) take(k ledger.SlotKey, taken *ledger.Slots) {
 	maps.DeleteFunc(s.takings, func(n int64, _ ledger.Taking) bool { return n <= taken.Over })
 }
 
-// writeCaused records what own calls cause, and which of it has come.
+// writeCaused records the expected events of own calls, and which of them have arrived.
 func (j *Journal) writeCaused(l *ledger.Ledger) {
 	for _, c := range l.Caused {
 		row := *c.Caused

@@ -1,5 +1,5 @@
-// Package memory keeps the engine's journal in memory, for what need not outlive the process: rules
-// that are tried on the events of another journal.
+// Package memory keeps the engine's journal in memory, for journals that need not outlive the
+// process, such as those of rules that are tried on the events of another journal.
 package memory
 
 import (
@@ -18,26 +18,26 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Journal is a journal.Journal and a journal.Reader. What it returns is the caller's own, but
-// for the data of events, which nobody changes.
+// A Journal is a journal.Journal and a journal.Reader. The caller owns what it returns, except the
+// data of events, which must not be changed.
 type Journal struct {
 	mu sync.Mutex
 
-	events []*journal.Event // by their numbers, from 1 on; nil where one is gone
-	empty  map[int64]bool   // those whose content is gone
-	byID   map[ledger.EventKey]int64
-	runs   []*journal.Run // by their ids, from 1 on
-	byKey  map[string]int64
-	open   map[ledger.RunKey][]int64 // unfinished runs, the oldest first
+	events     []*journal.Event // by number, from 1; nil if pruned
+	empty      map[int64]bool   // events whose content is pruned
+	byID       map[ledger.EventKey]int64
+	runs       []*journal.Run // by id, from 1; nil if pruned
+	byKey      map[string]int64
+	unfinished map[ledger.RunKey][]int64 // unfinished runs, the oldest first
 
 	lanes   map[ledger.LaneKey]*lane
 	due     map[string]*queue // by workspace
 	epoch   int64
-	claims  map[string]int // lanes that are claimed, by workspace
+	claims  map[string]int // the number of claimed lanes, by workspace
 	slots   map[ledger.SlotKey]*slots
 	gathers map[ledger.GatherKey]*journal.Gather
 
-	caused   []*journal.Caused // by their ids, from 1 on
+	caused   []*journal.Caused // by id, from 1; nil if deleted
 	byObject map[object][]int64
 	causedAt []time.Time
 
@@ -51,11 +51,11 @@ var (
 	_ journal.Reader  = (*Journal)(nil)
 )
 
-// An object is what own calls changed.
+// An object is an object that own calls have changed.
 type object struct{ workspace, name string }
 
-// A version is the source of a rule. It is fresh while the engine that began a run with it may be
-// about to begin another.
+// A version is the source of a rule. It is fresh while the engine that has started a run with it
+// may be about to start another.
 type version struct {
 	source string
 	fresh  bool
@@ -64,14 +64,14 @@ type version struct {
 // New returns an empty journal.
 func New() *Journal {
 	return &Journal{
-		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[ledger.EventKey]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), open: make(map[ledger.RunKey][]int64),
+		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[ledger.EventKey]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), unfinished: make(map[ledger.RunKey][]int64),
 		lanes: make(map[ledger.LaneKey]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[ledger.SlotKey]*slots), gathers: make(map[ledger.GatherKey]*journal.Gather),
 		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[object][]int64),
 		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), cursors: make(map[string]string),
 	}
 }
 
-// lock begins a method, unless its context has ended.
+// lock locks the journal, unless the context has ended.
 func (j *Journal) lock(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,12 +80,12 @@ func (j *Journal) lock(ctx context.Context) error {
 	return nil
 }
 
-// deepest is how deep data may be nested.
-const deepest = 1000
+// maxDepth is how deep data may be nested.
+const maxDepth = 1000
 
-// keepable says why data cannot be kept: it is not what JSON knows.
-func keepable(v any, depth int) error {
-	if depth > deepest {
+// checkEncodable returns why data cannot be stored: JSON cannot represent it.
+func checkEncodable(v any, depth int) error {
+	if depth > maxDepth {
 		return errors.New("it is nested too deeply")
 	}
 	switch v := v.(type) {
@@ -96,13 +96,13 @@ func keepable(v any, depth int) error {
 		}
 	case []any:
 		for _, item := range v {
-			if err := keepable(item, depth+1); err != nil {
+			if err := checkEncodable(item, depth+1); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for _, item := range v {
-			if err := keepable(item, depth+1); err != nil {
+			if err := checkEncodable(item, depth+1); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func keepable(v any, depth int) error {
 	return nil
 }
 
-// moment returns a time as it is kept.
+// moment truncates a time to the microsecond, as journals store it.
 func moment(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -121,7 +121,7 @@ func moment(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// Cursor returns a position that was kept.
+// Cursor returns a stored position.
 func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 	if err := j.lock(ctx); err != nil {
 		return "", err
@@ -130,7 +130,7 @@ func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 	return j.cursors[name], nil
 }
 
-// SetCursor keeps a position.
+// SetCursor stores a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	if err := j.lock(ctx); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// SwapCursor keeps a position where the one before it is still old.
+// SwapCursor stores a position if the stored one is still old.
 func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
 	if err := j.lock(ctx); err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 	return true, nil
 }
 
-// A holdKey names a hold.
+// A holdKey identifies a hold.
 type holdKey struct {
 	workspace, rule, lane string
 	kind                  journal.HoldKind
@@ -170,7 +170,7 @@ func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay,
 	h.Since, h.Until = moment(h.Since), moment(h.Until)
 	j.holds[keyOf(h)] = h
 	var calls []journal.UnderWay
-	for _, ids := range j.open {
+	for _, ids := range j.unfinished {
 		for _, id := range ids {
 			r := j.runs[id]
 			if r.State != journal.Running || !h.Covers(r.Workspace, r.Rule, r.Lane) {
@@ -187,7 +187,7 @@ func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay,
 	return calls, nil
 }
 
-// Lift ends a hold, and makes the lanes due whose runs were held by it.
+// Lift removes a hold, and makes the lanes due whose runs it held.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	if err := j.lock(ctx); err != nil {
 		return false, err
@@ -198,7 +198,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 	}
 	delete(j.holds, keyOf(h))
 	delete(j.slots, ledger.SlotKey{Workspace: h.Workspace, Key: h.Slots()})
-	for _, ids := range j.open {
+	for _, ids := range j.unfinished {
 		for _, id := range ids {
 			if r := j.runs[id]; r.State == journal.Held && h.Covers(r.Workspace, r.Rule, r.Lane) {
 				j.wake(ledger.LaneKey{Workspace: r.Workspace, Lane: r.Lane}, &ledger.Due{At: max(stored.Micros(now), 1), News: 1})
@@ -208,24 +208,24 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 	return true, nil
 }
 
-// Holds returns what is stopped.
+// Holds returns all holds.
 func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	return j.stopped(), nil
+	return j.sortedHolds(), nil
 }
 
-// stopped returns what is stopped, in order.
-func (j *Journal) stopped() []journal.Hold {
+// sortedHolds returns all holds, in order.
+func (j *Journal) sortedHolds() []journal.Hold {
 	if len(j.holds) == 0 {
 		return nil
 	}
 	return slices.SortedFunc(maps.Values(j.holds), journal.Hold.Compare)
 }
 
-// run returns a run by its id; nil when there is none.
+// run returns a run by its id; nil if there is none.
 func (j *Journal) run(id int64) *journal.Run {
 	if id < 1 || id >= int64(len(j.runs)) {
 		return nil

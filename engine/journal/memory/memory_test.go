@@ -17,7 +17,7 @@ func TestJournal(t *testing.T) {
 	})
 }
 
-// survivor is what would be left if memory outlived the process: everything but claims.
+// survivor returns what would be left if memory outlived the process: everything except claims.
 func (j *Journal) survivor() *Journal {
 	out := New()
 	out.empty, out.byID, out.byKey = maps.Clone(j.empty), maps.Clone(j.byID), maps.Clone(j.byKey)
@@ -35,17 +35,17 @@ func (j *Journal) survivor() *Journal {
 		}
 		out.runs = append(out.runs, r)
 	}
-	for of, ids := range j.open {
-		out.open[of] = slices.Clone(ids)
+	for key, ids := range j.unfinished {
+		out.unfinished[key] = slices.Clone(ids)
 	}
-	for at, l := range j.lanes {
-		twin := &lane{LaneKey: at, due: l.due, news: l.news, events: slices.Clone(l.events), undecided: slices.Clone(l.undecided), runs: maps.Clone(l.runs)}
-		out.lanes[at] = twin
-		if !twin.due.IsZero() {
-			out.enqueue(twin)
+	for key, l := range j.lanes {
+		clone := &lane{LaneKey: key, due: l.due, news: l.news, events: slices.Clone(l.events), undecided: slices.Clone(l.undecided), runs: maps.Clone(l.runs)}
+		out.lanes[key] = clone
+		if !clone.due.IsZero() {
+			out.enqueue(clone)
 		}
 	}
-	for _, r := range out.runs[1:] { // as a journal does when it is opened
+	for _, r := range out.runs[1:] { // as other journals do when they are opened
 		if r != nil && r.State == journal.Running {
 			out.wake(ledger.LaneKey{Workspace: r.Workspace, Lane: r.Lane}, &ledger.Due{At: 1, News: 1})
 		}
@@ -54,17 +54,17 @@ func (j *Journal) survivor() *Journal {
 		out.slots[key] = &slots{newest: s.newest, takings: maps.Clone(s.takings), until: s.until}
 	}
 	for key, g := range j.gathers {
-		twin := *g
-		twin.Events = slices.Clone(g.Events)
-		out.gathers[key] = &twin
+		clone := *g
+		clone.Events = slices.Clone(g.Events)
+		out.gathers[key] = &clone
 	}
 	for _, c := range j.caused[1:] {
-		var twin *journal.Caused
+		var clone *journal.Caused
 		if c != nil {
 			copied := *c
-			twin = &copied
+			clone = &copied
 		}
-		out.caused = append(out.caused, twin)
+		out.caused = append(out.caused, clone)
 	}
 	for hash, v := range j.versions {
 		out.versions[hash] = version{source: v.source}

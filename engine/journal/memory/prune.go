@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	pruneSize = 500                 // runs and events that are forgotten at once
-	idsKept   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotsKept = 24 * time.Hour      // how long slots outlive their windows
+	pruneSize     = 500                 // runs or events that one call deletes
+	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
+	slotRetention = 24 * time.Hour      // how long slots outlive their windows
 )
 
-// Prune forgets what is older than keep; without keep, nothing.
+// Prune deletes what is older than keep; nothing if keep is 0.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
 	if err := j.lock(ctx); err != nil {
 		return false, err
@@ -25,7 +25,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := moment(now.Add(-keep)), moment(now.Add(-keep-idsKept))
+	old, older := moment(now.Add(-keep)), moment(now.Add(-keep-idRetention))
 	if j.pruneRuns(old) || j.pruneEvents(old, older) {
 		return true, nil
 	}
@@ -35,7 +35,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		}
 	}
 	for key, s := range j.slots {
-		if s.until < stored.Micros(now.Add(-slotsKept)) {
+		if s.until < stored.Micros(now.Add(-slotRetention)) {
 			delete(j.slots, key)
 		}
 	}
@@ -53,7 +53,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	return false, nil
 }
 
-// pruneRuns forgets finished runs. One of which something is asked stays until it is answered.
+// pruneRuns deletes finished runs. A run with a request stays until the request is answered.
 func (j *Journal) pruneRuns(old time.Time) (more bool) {
 	n := 0
 	for id, r := range j.runs {
@@ -69,11 +69,11 @@ func (j *Journal) pruneRuns(old time.Time) (more bool) {
 	return false
 }
 
-// pruneEvents forgets the contents of events, and later the events, but not what is undecided,
-// being gathered, or what an unfinished run came of.
+// pruneEvents deletes the contents of events, and later the events, except of those that are
+// undecided, being gathered, or needed by an unfinished run.
 func (j *Journal) pruneEvents(old, older time.Time) (more bool) {
 	needed := make(map[int64]bool)
-	for _, ids := range j.open {
+	for _, ids := range j.unfinished {
 		for _, id := range ids {
 			needed[j.runs[id].Event] = true
 			for _, seq := range j.runs[id].Gathered {

@@ -11,10 +11,10 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-// pageSize is how much a listing has that names no limit.
+// pageSize is the limit of a listing that has none.
 const pageSize = 100
 
-// event returns an event whose content is there; nil when there is none.
+// event returns an event that has its content; nil if there is none.
 func (j *Journal) event(seq int64) *journal.Event {
 	if seq < 1 || seq >= int64(len(j.events)) || j.events[seq] == nil || j.empty[seq] {
 		return nil
@@ -81,7 +81,7 @@ func (j *Journal) Newest() int64 {
 	return int64(len(j.events) - 1)
 }
 
-// Caused returns what own calls caused.
+// Caused returns expected events of own calls.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
@@ -127,14 +127,14 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 		if f.Forward {
 			seq = i
 		}
-		if e := j.event(seq); e != nil && chosen(e, f) {
+		if e := j.event(seq); e != nil && matches(e, f) {
 			out = append(out, copyEvent(e))
 		}
 	}
 	return out, nil
 }
 
-func chosen(e *journal.Event, f journal.EventFilter) bool {
+func matches(e *journal.Event, f journal.EventFilter) bool {
 	return (f.Workspace == "" || e.Workspace == f.Workspace) && (f.Type == "" || e.Type == f.Type) && (f.Lane == "" || e.Lane == f.Lane) &&
 		!e.ReceivedAt.Before(moment(f.Since)) && (f.Before == 0 || e.Seq < f.Before) && e.Seq > f.After &&
 		(f.Rule == "" || slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Rule == f.Rule }))

@@ -15,14 +15,14 @@ import (
 func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	s := ledger.NewSave(lane, change)
 	op := s.Operation()
-	kept := op.Kept
+	setResults := op.Kept
 	op.Kept = func(l *ledger.Ledger) {
-		kept(l)
-		j.keep(j.lanes[ledger.KeyOf(lane)], change, s)
+		setResults(l)
+		j.afterSave(j.lanes[ledger.KeyOf(lane)], change, s)
 	}
 	err := j.transact(ctx, op)
 	if bound, full := errors.AsType[*journal.BoundError](err); full {
-		bound.Own = j.takenBy(lane.Workspace, bound.Slot, moment(change.At))
+		bound.Own = j.hasOwnSlot(lane.Workspace, bound.Slot, moment(change.At))
 	}
 	if err != nil {
 		return fmt.Errorf("save lane %s: %w", lane.Name, err)
@@ -30,10 +30,10 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 	return nil
 }
 
-// keep notes what a recorded change means for the claim of its lane.
-func (j *Journal) keep(l *lane, change *journal.Change, s *ledger.Save) {
+// afterSave updates the claim of a lane after a change was recorded.
+func (j *Journal) afterSave(l *lane, change *journal.Change, s *ledger.Save) {
 	if change.Release && l.opened {
-		j.free(l)
+		j.endClaim(l)
 	}
 	if s.Listed {
 		l.opened = false
@@ -41,8 +41,8 @@ func (j *Journal) keep(l *lane, change *journal.Change, s *ledger.Save) {
 	}
 }
 
-// takenBy reports whether a slot's rule has taken some of those that fill its window.
-func (j *Journal) takenBy(workspace string, slot journal.Slot, now time.Time) bool {
+// hasOwnSlot reports whether a slot's own rule took some of the slots that fill its window.
+func (j *Journal) hasOwnSlot(workspace string, slot journal.Slot, now time.Time) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := j.slots[ledger.SlotKey{Workspace: workspace, Key: slot.Key}]
@@ -57,7 +57,7 @@ func (j *Journal) takenBy(workspace string, slot journal.Slot, now time.Time) bo
 	return false
 }
 
-// Ask asks something of a run.
+// Ask records a request to a run.
 func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error {
 	return j.transact(ctx, ledger.Ask(now, run, ask))
 }
@@ -65,7 +65,7 @@ func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal
 // Accept records events and makes their lanes due.
 func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
 	for _, e := range events {
-		if err := keepable(e.Data, 0); err != nil {
+		if err := checkEncodable(e.Data, 0); err != nil {
 			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
 		}
 	}
@@ -76,7 +76,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	return fresh, nil
 }
 
-// transact carries out an operation.
+// transact runs an operation.
 func (j *Journal) transact(ctx context.Context, op *ledger.Operation) error {
 	if err := j.lock(ctx); err != nil {
 		return err

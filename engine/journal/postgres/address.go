@@ -12,19 +12,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connections is how many connections an engine has at most, unless its address says
+// maxConns is the maximum number of an engine's connections, unless its address says
 // pool_max_conns.
-const connections = 16
+const maxConns = 16
 
-// An address is where a database is.
+// An address is the address of a database.
 type address struct {
 	pool   *pgxpool.Config
-	listen *pgx.ConnConfig // for notices, which a pooler that gives every transaction another connection cannot pass on
+	listen *pgx.ConnConfig // for LISTEN, which does not work through a pooler in transaction mode
 	shown  string          // without a password
 }
 
-// parse reads an address. Besides what the driver knows, it may say listen=host:port: where notices
-// are heard when the address itself is a pooler's.
+// parse parses an address. Besides the parameters of the driver, it may have listen=host:port:
+// where to LISTEN if the address itself is that of a pooler.
 func parse(where string) (*address, error) {
 	u, err := url.Parse(where)
 	if err != nil {
@@ -39,15 +39,15 @@ func parse(where string) (*address, error) {
 		return nil, fmt.Errorf("the address of %s cannot be used: %w", a.shown, err)
 	}
 	if !query.Has("pool_max_conns") {
-		a.pool.MaxConns = connections
+		a.pool.MaxConns = maxConns
 	}
-	a.pool.MaxConns = max(a.pool.MaxConns, 2) // who changes the schema holds a lock on one, and would wait for itself
-	// Without prepared statements the driver must be told what a type of ours is to the database.
+	a.pool.MaxConns = max(a.pool.MaxConns, 2) // a migration holds a lock on one and needs another
+	// Without prepared statements the driver must be told the database's type of texts.
 	a.pool.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterDefaultPgType(texts{}, "_text")
 		return nil
 	}
-	settle(a.pool.ConnConfig)
+	setDefaults(a.pool.ConnConfig)
 	a.listen = a.pool.ConnConfig.Copy()
 	if direct != "" {
 		other := *u
@@ -63,12 +63,12 @@ func parse(where string) (*address, error) {
 		if a.listen, err = pgx.ParseConfig(other.String()); err != nil {
 			return nil, fmt.Errorf("the address of %s: listen=%s cannot be used: %w", a.shown, direct, err)
 		}
-		settle(a.listen)
+		setDefaults(a.listen)
 	}
 	return a, nil
 }
 
-// withoutPool leaves out what only a pool of connections understands.
+// withoutPool removes the parameters of the connection pool.
 func withoutPool(query url.Values) url.Values {
 	for key := range query {
 		if strings.HasPrefix(key, "pool_") {
@@ -78,8 +78,8 @@ func withoutPool(query url.Values) url.Values {
 	return query
 }
 
-// settle gives a connection what is not said of it.
-func settle(c *pgx.ConnConfig) {
+// setDefaults sets parameters of a connection that the address does not have.
+func setDefaults(c *pgx.ConnConfig) {
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Audit keeps what a person changed.
+// Audit adds an entry to the audit log.
 func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
-	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, extra: func(b *pgx.Batch) {
 		b.Queue(`INSERT INTO quando.audit (id, at, who, origin, what, subject, detail) VALUES (nextval('quando.audit_id'), $1, $2, $3, $4, $5, $6)`,
-			stored.Micros(e.At), keep(e.Who), keep(e.From), keep(e.What), keep(e.Subject), keep(e.Detail))
+			stored.Micros(e.At), encodeText(e.Who), encodeText(e.From), encodeText(e.What), encodeText(e.Subject), encodeText(e.Detail))
 	}})
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -24,7 +24,7 @@ func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
 	return nil
 }
 
-// Audits returns what people changed, the newest first.
+// Audits returns entries of the audit log, the newest first.
 func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]journal.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64

@@ -9,10 +9,10 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// durable returns a server that syncs, for what is to be measured.
+// durable returns a server that syncs, for measurements.
 var durable = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start(true) })
 
-// engines opens a journal in an empty database for so many engines.
+// engines opens a journal in an empty database for n engines.
 func engines(b *testing.B, n int) (list []journaltest.Journal) {
 	server, err := durable()
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// claims are the lanes that this engine works on, as far as it knows.
+// claims are the lanes that this engine holds, as far as it knows.
 type claims struct {
 	claiming sync.Mutex // one claim at a time
 
-	mu      sync.Mutex
-	epoch   int64 // of the newest claim
-	settled int64 // of the newest claim that is over
-	held    map[ledger.LaneKey]int64
+	mu       sync.Mutex
+	epoch    int64 // of the newest claim
+	resolved int64 // of the newest claim whose result is known
+	held     map[ledger.LaneKey]int64
 
 	occupied *ledger.Occupied
 }
@@ -29,25 +29,25 @@ func newClaims(engine int64) *claims {
 	return &claims{epoch: engine << 32, held: map[ledger.LaneKey]int64{}, occupied: ledger.NewOccupied()}
 }
 
-// begin numbers a claim. No two claims of any engine have the same number.
-func (c *claims) begin() int64 {
+// nextEpoch numbers a claim. No two claims of any engine have the same number.
+func (c *claims) nextEpoch() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
 	return c.epoch
 }
 
-// end notes what came of the newest claim.
-func (c *claims) end(lanes []*journal.Lane) {
+// finishClaim records the result of the newest claim.
+func (c *claims) finishClaim(lanes []*journal.Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range lanes {
 		c.held[ledger.KeyOf(l)] = l.Epoch
 	}
-	c.settled = c.epoch
+	c.resolved = c.epoch
 }
 
-// release notes that a lane is not held any more, and whether something is left in it.
+// release records that a lane is no longer held, and whether something is pending in it.
 func (c *claims) release(l *journal.Lane, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,41 +57,40 @@ func (c *claims) release(l *journal.Lane, left bool) {
 	}
 }
 
-// epochs returns up to which claim it is known what came of it, and by which of these lanes are
-// held.
-func (c *claims) epochs() (settled int64, held []int64) {
+// epochs returns the newest claim whose result is known, and the epochs of the held lanes.
+func (c *claims) epochs() (resolved int64, held []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held = []int64{}
 	for _, epoch := range c.held {
 		held = append(held, epoch)
 	}
-	return c.settled, held
+	return c.resolved, held
 }
 
-// claimLock is the key under which one engine at a time claims: each sees what the one before it
-// has taken, and takes something else.
+// claimLock is the advisory lock for claims: each engine sees what the one before it has claimed,
+// and claims something else.
 const claimLock = migrationLock + 1
 
 const (
-	// claimSettings let a claim be lost with the database's machine: then the lease is gone, and its
-	// holder's changes are refused.
-	claimSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '10s', true), ` + byIndex
+	// claimSettings allow a claim to be lost when the database's machine crashes: then the lease is
+	// gone, and changes of its holder are refused.
+	claimSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '10s', true), ` + forceIndexes
 
-	// deleteExpired takes the leases of engines that were not heard of in time, by the database's
-	// clock, but for those by which a change is being recorded.
+	// deleteExpired deletes the leases of engines whose heartbeat has expired by the database's clock,
+	// except those that are locked by a change that is being recorded.
 	deleteExpired = `DELETE FROM quando.leases WHERE (workspace, lane) IN (SELECT d.workspace, d.lane FROM quando.leases d LEFT JOIN quando.engines e ON e.id = d.engine
 		WHERE e.alive_until IS NULL OR e.alive_until < clock_timestamp() FOR UPDATE OF d SKIP LOCKED)`
 
-	// spaces are the workspaces that have lanes, found one after another in the index.
+	// spaces are the workspaces that have lanes, found by a loose index scan.
 	spaces = `WITH RECURSIVE spaces (workspace) AS (
 			(SELECT workspace FROM quando.lanes ORDER BY workspace LIMIT 1)
 			UNION ALL
 			SELECT (SELECT d.workspace FROM quando.lanes d WHERE d.workspace > s.workspace ORDER BY d.workspace LIMIT 1) FROM spaces s WHERE s.workspace IS NOT NULL)`
 
-	// insertLeases takes lanes that are due, those of one time by their names, as all journals do.
-	// Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that
-	// is being opened is left to who opens it.
+	// insertLeases claims lanes that are due, ordered by time and then by name, as in all journals.
+	// Workspaces take turns, where each leased lane of a workspace counts as a turn. A conflict is a
+	// lane that another transaction is opening, which keeps it.
 	insertLeases = spaces + `, busy (workspace, n) AS (SELECT workspace, count(*) FROM quando.leases GROUP BY workspace)
 		INSERT INTO quando.leases (workspace, lane, engine, epoch, news)
 		SELECT d.workspace, d.lane, $1, $2, d.news FROM (
@@ -105,7 +104,7 @@ const (
 		ON CONFLICT (workspace, lane) DO NOTHING
 		RETURNING workspace, lane, news`
 
-	// selectDue finds when the next lane is due that no engine that is alive has claimed.
+	// selectDue finds when the next lane is due that no live engine has claimed.
 	selectDue = spaces + `SELECT coalesce(min(f.due_at), 0) FROM spaces s CROSS JOIN LATERAL (
 			SELECT d.due_at FROM quando.lanes d
 			WHERE d.workspace = s.workspace AND NOT EXISTS (SELECT 1 FROM quando.leases h JOIN quando.engines e ON e.id = h.engine
@@ -114,36 +113,36 @@ const (
 		WHERE s.workspace <> ALL($1::text[])`
 )
 
-// Claim takes lanes that are due.
+// Claim claims lanes that are due.
 func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
-	if j.beside {
-		return nil, errBeside
+	if j.attached {
+		return nil, errAttached
 	}
 	if max <= 0 {
 		return nil, ctx.Err()
 	}
 	j.claims.claiming.Lock()
 	defer j.claims.claiming.Unlock()
-	lanes, err := j.take(ctx, j.claims.begin(), now, max, except)
+	lanes, err := j.acquireLeases(ctx, j.claims.nextEpoch(), now, max, except)
 	if err == nil && len(lanes) > 0 {
 		err = j.fill(ctx, lanes)
 	}
 	if err != nil {
-		j.claims.end(nil) // what was taken is given back
+		j.claims.finishClaim(nil) // heartbeat deletes leases that the claim may have
 		return nil, fmt.Errorf("claim: %w", explain(err))
 	}
-	j.claims.end(lanes)
+	j.claims.finishClaim(lanes)
 	return lanes, nil
 }
 
-// take leases lanes.
-func (j *Journal) take(ctx context.Context, epoch int64, now time.Time, max int, except []string) (lanes []*journal.Lane, err error) {
+// acquireLeases leases lanes.
+func (j *Journal) acquireLeases(ctx context.Context, epoch int64, now time.Time, max int, except []string) (lanes []*journal.Lane, err error) {
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
 	b.Queue(claimSettings)
 	b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(claimLock))
 	b.Queue(deleteExpired)
-	each(b.Queue(insertLeases, j.engine, epoch, stored.Micros(now), max, keepAll(except)), func(rows pgx.Rows) error {
+	each(b.Queue(insertLeases, j.engine, epoch, stored.Micros(now), max, encodeTexts(except)), func(rows pgx.Rows) error {
 		l := &journal.Lane{Epoch: epoch}
 		lanes = append(lanes, l)
 		return rows.Scan(text{&l.Workspace}, text{&l.Name}, &l.News)
@@ -152,20 +151,20 @@ func (j *Journal) take(ctx context.Context, epoch int64, now time.Time, max int,
 	return lanes, j.send(ctx, b)
 }
 
-// send carries out a batch.
+// send runs a batch.
 func (j *Journal) send(ctx context.Context, b *pgx.Batch) error {
 	conn, err := j.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Release() // which closes it when a transaction is not over
+	defer conn.Release() // closes the connection if a transaction is still open
 	return conn.SendBatch(ctx, b).Close()
 }
 
 // Due returns when the next lane is due.
 func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	var at int64
-	if err := j.pool.QueryRow(ctx, selectDue, keepAll(except)).Scan(&at); err != nil {
+	if err := j.pool.QueryRow(ctx, selectDue, encodeTexts(except)).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("due: %w", explain(err))
 	}
 	return stored.Moment(at), nil

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// mention is an event that mentions somebody.
+// mention returns an event that mentions a name.
 func mention(id, name string) rules.Event {
 	now := time.Now()
 	return rules.Event{Workspace: "default", ID: id, Type: "message.received", Lane: "conversation:" + id, CreatedAt: now, ReceivedAt: now, Data: map[string]any{"contact": map[string]any{"name": name}}}
@@ -26,7 +26,7 @@ func record(t *testing.T, j *Journal, events ...rules.Event) {
 	}
 }
 
-// followAll follows to the end, or until events wait for one that is not recorded yet.
+// followAll follows to the end, or until a gap.
 func followAll(t *testing.T, j *Journal) {
 	t.Helper()
 	for range 20 {
@@ -40,7 +40,7 @@ func followAll(t *testing.T, j *Journal) {
 	}
 }
 
-// finds reports whether somebody is found.
+// finds reports whether a name is found.
 func finds(t *testing.T, j *Journal, name string) bool {
 	t.Helper()
 	found, err := j.FindLanes(t.Context(), name, 10)
@@ -50,8 +50,8 @@ func finds(t *testing.T, j *Journal, name string) bool {
 	return len(found) > 0
 }
 
-// TestFollowInOrder has an event that was given its number before another, and is recorded after
-// it: following waits for it, and goes past numbers that nobody has any more.
+// TestFollowInOrder records an event whose number is lower than that of a recorded one: Follow
+// waits for it, and skips numbers that no transaction has any more.
 func TestFollowInOrder(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})
@@ -60,7 +60,7 @@ func TestFollowInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer late.Rollback(t.Context()) // when the test fails before its commit
+	defer late.Rollback(t.Context()) // if the test fails before its commit
 	_, err = late.Exec(t.Context(), `INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
 		VALUES (nextval('quando.events_seq'), 'default', '2', '', '', '', 'late', 1, 1, '{"contact":{"name":"Bia"}}')`)
 	if err != nil {
@@ -74,10 +74,10 @@ func TestFollowInOrder(t *testing.T) {
 	if err := late.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	record(t, j, mention("3", "Carla"), mention("4", "Dora")) // one is known: its number is nobody's
+	record(t, j, mention("3", "Carla"), mention("4", "Dora")) // one is a duplicate: its number is skipped
 	for _, name := range []string{"bia", "carla", "dora"} {
 		for began := time.Now(); !finds(t, j, name); time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > 30*time.Second { // other databases of the server may have something under way
+			if time.Since(began) > 30*time.Second { // other databases of the server may have open transactions
 				t.Fatalf("%s is not found", name)
 			}
 			followAll(t, j)
@@ -85,8 +85,8 @@ func TestFollowInOrder(t *testing.T) {
 	}
 }
 
-// TestFollowInTurns lets engines follow by turns: a name that one has recorded is the newest again
-// when the other hears of it.
+// TestFollowInTurns has two engines follow by turns: a name that one has recorded is the newest
+// again when an event that the other follows mentions it.
 func TestFollowInTurns(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -108,9 +108,9 @@ func TestFollowInTurns(t *testing.T) {
 	}
 }
 
-// TestCountsOfEngines lets engines count the same while what one of them has counted is locked, as
-// it is until a commit is on disk: the other does not wait, and the sums are those of both, also
-// when the engines are gone.
+// TestCountsOfEngines has engines count the same while the counts of one of them are locked, as
+// they are until a commit is on disk: the other does not wait, and the sums are those of both, also
+// after the engines are gone.
 func TestCountsOfEngines(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -143,7 +143,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if err := uncommitted.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	look := func(j *Journal) (n []int) {
+	countsSeen := func(j *Journal) (n []int) {
 		t.Helper()
 		for _, byRule := range []bool{false, true} {
 			counts, err := j.Counts(t.Context(), journal.CountFilter{Rules: byRule})
@@ -163,7 +163,7 @@ func TestCountsOfEngines(t *testing.T) {
 		return append(n, reasons[0].N, int(reasons[0].Event))
 	}
 	want := []int{2, 2, 2, 2}
-	if diff := cmp.Diff(want, look(second)); diff != "" {
+	if diff := cmp.Diff(want, countsSeen(second)); diff != "" {
 		t.Error(diff)
 	}
 	third := open(t, address, Options{})
@@ -175,7 +175,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if _, err := third.Prune(t.Context(), at, 24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, look(third)); diff != "" {
+	if diff := cmp.Diff(want, countsSeen(third)); diff != "" {
 		t.Error(diff)
 	}
 	var rows int
@@ -185,7 +185,7 @@ func TestCountsOfEngines(t *testing.T) {
 	}
 }
 
-// TestAuditStays tries to change what people did.
+// TestAuditStays tries to change entries of the audit log.
 func TestAuditStays(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})

@@ -15,11 +15,12 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// copyLock is the key that a copy has for itself, and that engines share while they begin.
+// copyLock is the advisory lock that a copy has exclusively, and that engines share while they
+// start.
 const copyLock = migrationLock + 4
 
-// A Copy is a journal as tables of rows, to be copied from or to. No engine begins to use it
-// meanwhile.
+// A Copy is a journal as tables of rows, to copy from or to. No engine can start to use it in the
+// meantime.
 type Copy struct {
 	pool *pgxpool.Pool
 	lock pgx.Tx
@@ -27,8 +28,8 @@ type Copy struct {
 
 var _ stored.Store = (*Copy)(nil)
 
-// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is
-// none.
+// OpenCopy opens a journal to copy from it, or to copy into it, and then creates it if it does not
+// exist.
 func OpenCopy(ctx context.Context, where string, from bool) (*Copy, error) {
 	a, err := parse(where)
 	if err != nil {
@@ -54,11 +55,11 @@ func (c *Copy) open(ctx context.Context, a *address, from bool) (err error) {
 	if _, err := c.lock.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
 		return err
 	}
-	var mine bool
-	if err := c.lock.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(copyLock)).Scan(&mine); err != nil {
+	var acquired bool
+	if err := c.lock.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(copyLock)).Scan(&acquired); err != nil {
 		return err
 	}
-	if !mine {
+	if !acquired {
 		return errors.New("another copy of it is being made, or an engine begins to use it")
 	}
 	var name string
@@ -69,7 +70,7 @@ func (c *Copy) open(ctx context.Context, a *address, from bool) (err error) {
 	return err
 }
 
-// Close gives the journal back.
+// Close releases the lock and closes the connections.
 func (c *Copy) Close() error {
 	var err error
 	if c.lock != nil {
@@ -81,26 +82,26 @@ func (c *Copy) Close() error {
 	return err
 }
 
-// begins is done by an engine before it uses the journal: no copy may be under way, and it must not
-// be an unfinished one. An engine that works on a journal makes it another than the one that was
-// copied.
-func begins(ctx context.Context, t pgx.Tx) error {
-	var mine bool
-	if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, int64(copyLock)).Scan(&mine); err != nil {
+// checkNoCopy runs before an engine uses the journal: no copy may be under way, and the journal
+// must not be an unfinished copy. It removes the mark of a copy's source: with the engine's
+// changes, an interrupted copy cannot continue.
+func checkNoCopy(ctx context.Context, t pgx.Tx) error {
+	var acquired bool
+	if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, int64(copyLock)).Scan(&acquired); err != nil {
 		return err
 	}
-	if !mine {
+	if !acquired {
 		return errors.New("it is being copied: wait until that is over")
 	}
-	if err := uncopied(ctx, t); err != nil {
+	if err := refuseUnfinishedCopy(ctx, t); err != nil {
 		return err
 	}
 	_, err := t.Exec(ctx, `DELETE FROM quando.cursors WHERE name = $1`, stored.CopyFrom)
 	return err
 }
 
-// uncopied refuses a journal that is an unfinished copy.
-func uncopied(ctx context.Context, q interface {
+// refuseUnfinishedCopy refuses a journal that is an unfinished copy.
+func refuseUnfinishedCopy(ctx context.Context, q interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }) error {
 	var unfinished bool
@@ -113,9 +114,9 @@ func uncopied(ctx context.Context, q interface {
 	return nil
 }
 
-// from is where the rows of a table are read: what engines have counted is summed up, and what a
-// copy itself has put there is left out.
-func from(t *stored.Table) string {
+// tableSource returns the FROM item for the rows of a table: it sums up the counts of all engines,
+// and excludes the cursors of the copy itself.
+func tableSource(t *stored.Table) string {
 	switch t.Name {
 	case "cursors":
 		return `(SELECT * FROM quando.cursors WHERE name NOT IN ('` + stored.CopyFrom + `', '` + stored.CopyTo + `')) AS t`
@@ -133,25 +134,25 @@ func from(t *stored.Table) string {
 
 // Rows returns rows of a table in the order of its key.
 func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
-	return readRows(ctx, c.pool, from(t), t, after, limit)
+	return readRows(ctx, c.pool, tableSource(t), t, after, limit)
 }
 
-// readRows returns rows of a table, or of what stands for it, in the order of its key, after a key.
+// readRows returns rows of a table, or of its source, in the order of its key, after a key.
 func readRows(ctx context.Context, pool *pgxpool.Pool, from string, t *stored.Table, after []any, limit int) (list [][]any, err error) {
 	names := stored.Names(t.Columns)
 	key := strings.Join(names[:t.Key], ", ")
 	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + from
 	var args []any
 	if len(after) > 0 {
-		var places []string
+		var marks []string
 		for i, v := range after {
 			if s, ok := v.(string); ok {
-				v = keep(s)
+				v = encodeText(s)
 			}
 			args = append(args, v)
-			places = append(places, "$"+strconv.Itoa(i+1))
+			marks = append(marks, "$"+strconv.Itoa(i+1))
 		}
-		query += ` WHERE (` + key + `) > (` + strings.Join(places, ", ") + `)`
+		query += ` WHERE (` + key + `) > (` + strings.Join(marks, ", ") + `)`
 	}
 	rows, err := pool.Query(ctx, query+` ORDER BY `+key+` LIMIT `+strconv.Itoa(limit), args...)
 	err = scanAll(rows, err, func(rows pgx.Rows) error {
@@ -174,14 +175,14 @@ func scanRow(rows pgx.Rows, t *stored.Table) ([]any, error) {
 			row[i] = int64(v)
 		case string:
 			if column.Kind == stored.Texts {
-				row[i] = kept(v)
+				row[i] = decodeText(v)
 			}
 		}
 	}
 	return row, nil
 }
 
-// Put adds rows to a table and keeps a cursor.
+// Put adds rows to a table and sets a cursor.
 func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, value string) error {
 	names := stored.Names(t.Columns)
 	list := make([][]any, len(rows))
@@ -189,7 +190,7 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 		list[i] = slices.Clone(row)
 		for k, column := range t.Columns {
 			if s, ok := row[k].(string); ok && column.Kind == stored.Texts {
-				list[i][k] = keep(s)
+				list[i][k] = encodeText(s)
 			}
 		}
 	}
@@ -198,7 +199,7 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 		names = append(names, "judges")
 		verdicts := slices.Index(names, "verdicts")
 		for i := range list {
-			judges, err := copiedJudges(list[i][verdicts])
+			judges, err := judgesOfText(list[i][verdicts])
 			if err != nil {
 				return err
 			}
@@ -218,8 +219,8 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 	}))
 }
 
-// copiedJudges are the rules of verdicts as they are kept.
-func copiedJudges(kept any) (any, error) {
+// judgesOfText returns the rules of stored verdicts.
+func judgesOfText(kept any) (any, error) {
 	text, ok := kept.(string)
 	if !ok {
 		return nil, nil
@@ -230,12 +231,12 @@ func copiedJudges(kept any) (any, error) {
 	}
 	judges := []string{}
 	for _, v := range verdicts {
-		judges = append(judges, keep(v.Rule))
+		judges = append(judges, encodeText(v.Rule))
 	}
 	return judges, nil
 }
 
-// putCursor keeps a cursor, or takes it away.
+// putCursor sets a cursor, or deletes it.
 func putCursor(ctx context.Context, x pgx.Tx, name, value string) error {
 	if value == "" {
 		_, err := x.Exec(ctx, `DELETE FROM quando.cursors WHERE name = $1`, name)
@@ -247,7 +248,7 @@ func putCursor(ctx context.Context, x pgx.Tx, name, value string) error {
 
 // Size returns how many rows a table has.
 func (c *Copy) Size(ctx context.Context, t *stored.Table) (n int64, err error) {
-	err = c.pool.QueryRow(ctx, `SELECT count(*) FROM `+from(t)).Scan(&n)
+	err = c.pool.QueryRow(ctx, `SELECT count(*) FROM `+tableSource(t)).Scan(&n)
 	return n, explain(err)
 }
 
@@ -257,15 +258,15 @@ func (c *Copy) Cursor(ctx context.Context, name string) (value string, err error
 	return value, explain(err)
 }
 
-// SetCursor keeps a cursor, or takes it away.
+// SetCursor sets a cursor, or deletes it.
 func (c *Copy) SetCursor(ctx context.Context, name, value string) error {
 	return explain(pgx.BeginFunc(ctx, c.pool, func(x pgx.Tx) error { return putCursor(ctx, x, name, value) }))
 }
 
-// sequences give the numbers of tables.
+// sequences are the sequences of the numbered tables.
 var sequences = map[string]string{"events": "events_seq", "runs": "runs_id", "caused": "caused_id", "known": "known_id", "audit": "audit_id"}
 
-// Newest returns the newest numbers that were given.
+// Newest returns the highest numbers that were assigned.
 func (c *Copy) Newest(ctx context.Context) (map[string]int64, error) {
 	newest := map[string]int64{}
 	for _, name := range stored.Numbered {
@@ -278,7 +279,7 @@ func (c *Copy) Newest(ctx context.Context) (map[string]int64, error) {
 	return newest, nil
 }
 
-// SetNewest lets numbers go on after those that were given.
+// SetNewest makes the numbers continue after these.
 func (c *Copy) SetNewest(ctx context.Context, newest map[string]int64) error {
 	for name, n := range newest {
 		if _, err := c.pool.Exec(ctx, `SELECT setval($1::regclass, greatest($2::bigint, 1), $2::bigint > 0)`, "quando."+sequences[name], n); err != nil {

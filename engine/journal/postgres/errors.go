@@ -8,25 +8,25 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// A passingError is one that may be gone the next time.
-type passingError struct{ error }
+// A transientError is an error that a retry may not meet again.
+type transientError struct{ error }
 
-func (e *passingError) Unwrap() error { return e.error }
+func (e *transientError) Unwrap() error { return e.error }
 
-// broken marks an error of a connection, as of one that ended while nobody used it.
-func broken(err error) error {
+// markTransient marks an error of a connection, such as one that was closed while it was idle.
+func markTransient(err error) error {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Severity == "ERROR" {
 		return err
 	}
-	return &passingError{err}
+	return &transientError{err}
 }
 
-// passing reports whether it is worth trying again: a connection broke, or transactions of several
-// engines were in each other's way.
-func passing(err error) bool {
+// isTransient reports whether a retry makes sense: a connection broke, or transactions of several
+// engines conflicted.
+func isTransient(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "40001", "40P01", "23505": // a serialization failure, a deadlock, something that another engine has recorded at the same moment and that is seen the next time
+		case "40001", "40P01", "23505": // a serialization failure, a deadlock, a unique violation: another engine has recorded the same at the same moment, which the retry sees
 			return true
 		}
 		if pg.Severity == "ERROR" {
@@ -34,33 +34,33 @@ func passing(err error) bool {
 		}
 	}
 	if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok && connect != nil {
-		return false // the database is not there: its caller knows best how long to wait
+		return false // the database is down: the caller knows best how long to wait
 	}
-	_, ok := errors.AsType[*passingError](err)
+	_, ok := errors.AsType[*transientError](err)
 	return ok
 }
 
-// refused reports whether it is something about the data that the database does not take, and not
-// something about the database.
-func refused(err error) bool {
+// isDataError reports whether the database refuses the data, as opposed to a problem of the
+// database itself.
+func isDataError(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || pg.Severity != "ERROR" {
 		return false
 	}
 	switch pg.Code[:2] {
-	case "22", "23", "54": // of values, of what must be unique, of what is too long
+	case "22", "23", "54": // data exceptions, integrity violations, program limits
 		return true
 	}
 	return false
 }
 
-// locked reports whether somebody keeps something locked for too long.
-func locked(err error) bool {
+// isLockTimeout reports whether another session has held a lock for too long.
+func isLockTimeout(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "55P03"
 }
 
-// explain says in a person's words what is wrong with a database.
+// explain adds to an error of the database what is wrong and what to do.
 func explain(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -15,16 +15,16 @@ const (
 
 	fillGathers = `SELECT k.i, ` + gatherColumns + ` FROM ` + claimed + ` JOIN quando.gathers g ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
 
-	// found are the runs of the lanes: those that are there, those that belong there, and those of
-	// which something is asked.
+	// found are the runs of the lanes: those that are in the lane, those that have it as home, and
+	// those with a request.
 	found = `WITH found (i, id) AS (
 		SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND NOT r.finished
 		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane
 		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND r.asked IS NOT NULL) `
 	fillRuns = found + `SELECT found.i, ` + runColumns + ` FROM found JOIN quando.runs r ON r.id = found.id ORDER BY r.id`
 
-	// fillSteps takes the steps that runs keep: those from a number on, and some before it. What a run
-	// keeps is with what it is about, where that is not all.
+	// fillSteps selects the steps that runs still need: those from a number on, and some before it.
+	// The numbers are in the column about, unless a run needs all steps.
 	fillSteps = found + `, kept AS MATERIALIZED (SELECT r.id, CASE WHEN r.about LIKE '%"kept":%' THEN r.about::json -> 'kept' END AS kept
 			FROM (SELECT DISTINCT id FROM found) f JOIN quando.runs r ON r.id = f.id)
 		SELECT ` + stepColumns + ` FROM kept k JOIN quando.steps s ON s.run = k.id AND s.n >= coalesce((k.kept ->> 'from')::bigint, 0)
@@ -32,12 +32,12 @@ const (
 		ORDER BY 1, 2`
 )
 
-// fillEvents loads one more event of a lane than are worked on, which tells that there are more.
+// fillEvents loads one event more than a visit handles, which shows that there are more.
 var fillEvents = fmt.Sprintf(`SELECT k.i, `+eventColumns+` FROM `+claimed+` CROSS JOIN LATERAL (SELECT * FROM quando.events u WHERE u.workspace = k.w AND u.lane = k.l AND NOT u.decided
 	ORDER BY u.seq LIMIT %d) e ORDER BY e.seq`, journal.MostEvents+1)
 
-// fill loads what waits in claimed lanes. Their news was read when they were taken, so that what
-// comes in between is only looked at twice.
+// fill loads what is pending in claimed lanes. Their news was read with the claim: what arrives in
+// between is loaded now, and only makes the lane due once more.
 func (j *Journal) fill(ctx context.Context, lanes []*journal.Lane) error {
 	var places []int64
 	var workspaces, names texts
@@ -48,13 +48,13 @@ func (j *Journal) fill(ctx context.Context, lanes []*journal.Lane) error {
 	}
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
-	b.Queue(`SELECT ` + byIndex)
+	b.Queue(`SELECT ` + forceIndexes)
 	each(b.Queue(fillEvents, places, workspaces, names), func(rows pgx.Rows) error {
 		var i int
 		e, err := scanEvent(rows, &i)
 		if err == nil {
 			lanes[i].Add(e)
-			j.saw(e.Seq)
+			j.sawEvent(e.Seq)
 		}
 		return err
 	})
@@ -66,7 +66,7 @@ func (j *Journal) fill(ctx context.Context, lanes []*journal.Lane) error {
 		}
 		return err
 	})
-	// A run whose lane is not its home may be loaded into two lanes, each with a copy of its own.
+	// A run whose lane is not its home may be loaded into two lanes, each with its own copy.
 	runs := map[int64][]*journal.Run{}
 	each(b.Queue(fillRuns, places, workspaces, names), func(rows pgx.Rows) error {
 		var i int

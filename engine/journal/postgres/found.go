@@ -12,23 +12,23 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// foundLock is the key that accepting what was told shares, and that accepting what was found has
-// for itself: either sees what the other has recorded.
+// foundLock is the advisory lock that accepting delivered events shares, and that accepting found
+// events has exclusively: each sees what the other has recorded.
 const foundLock = migrationLock + 5
 
 const (
-	// heedFound is limits for a transaction that records what was told.
-	heedFound = limits + `, pg_advisory_xact_lock_shared($1)`
+	// limitsAndFoundLock is limits for a transaction that records delivered events.
+	limitsAndFoundLock = limits + `, pg_advisory_xact_lock_shared($1)`
 
-	selectTelling = `SELECT e.id, e.lane, e.created_at, e.data FROM quando.events e WHERE e.lane = ANY($1::text[]) AND e.workspace = $2 AND e.created_at >= $3 AND e.type = $4`
+	selectSimilar = `SELECT e.id, e.lane, e.created_at, e.data FROM quando.events e WHERE e.lane = ANY($1::text[]) AND e.workspace = $2 AND e.created_at >= $3 AND e.type = $4`
 
 	insertFound = `WITH e AS (INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
 			VALUES (nextval('quando.events_seq'), $1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (workspace, id) DO NOTHING RETURNING seq)
 		INSERT INTO quando.found (seq, workspace, type, identity, since, until, told, at) SELECT e.seq, $1, $3, $10, $11, $12, '', $8 FROM e RETURNING seq`
 )
 
-// AcceptFound records events that were found, unless one that tells of the same is known. Where
-// nobody is told whether it was committed it can be done again: what it has recorded is known then.
+// AcceptFound records found events, except those that describe the same as a recorded event. It may
+// be retried if it is not known whether it was committed: what it has recorded is recognised then.
 func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) (fresh []bool, err error) {
 	data, err := stored.DataOfFindings(found)
 	if err != nil || len(found) == 0 {
@@ -37,10 +37,10 @@ func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) (fresh
 	for try := 1; ; try++ {
 		fresh, err = j.acceptFound(ctx, found, data)
 		if err == nil {
-			j.notices.tell()
+			j.notices.announce()
 			return fresh, nil
 		}
-		if try == tries || !passing(broken(err)) || ctx.Err() != nil {
+		if try == maxTries || !isTransient(markTransient(err)) || ctx.Err() != nil {
 			return nil, fmt.Errorf("accept what was found: %w", explain(err))
 		}
 	}
@@ -53,7 +53,7 @@ func (j *Journal) acceptFound(ctx context.Context, found []rules.Finding, data [
 		b.Queue(limits)
 		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(foundLock))
 		for i := range found {
-			lookFor(b, &found[i], &known[i])
+			queueMatch(b, &found[i], &known[i])
 		}
 		if err := t.SendBatch(ctx, b).Close(); err != nil {
 			return err
@@ -61,12 +61,12 @@ func (j *Journal) acceptFound(ctx context.Context, found []rules.Finding, data [
 		b = &pgx.Batch{}
 		for i := range found {
 			if f := &found[i]; !known[i] {
-				each(b.Queue(insertFound, keep(f.Workspace), keep(f.ID), keep(f.Type), keep(f.Rule), keep(f.Tenant), keep(f.Lane), stored.Micros(f.CreatedAt), stored.Micros(f.ReceivedAt), data[i],
-					keep(f.Identity), stored.Micros(f.Since), stored.Until(f.Until)), func(rows pgx.Rows) error {
+				each(b.Queue(insertFound, encodeText(f.Workspace), encodeText(f.ID), encodeText(f.Type), encodeText(f.Rule), encodeText(f.Tenant), encodeText(f.Lane), stored.Micros(f.CreatedAt), stored.Micros(f.ReceivedAt), data[i],
+					encodeText(f.Identity), stored.Micros(f.Since), stored.Until(f.Until)), func(rows pgx.Rows) error {
 					fresh[i] = true
 					var seq int64
 					err := rows.Scan(&seq)
-					j.saw(seq)
+					j.sawEvent(seq)
 					return err
 				})
 			}
@@ -81,15 +81,15 @@ func (j *Journal) acceptFound(ctx context.Context, found []rules.Finding, data [
 			}
 		}
 		b = &pgx.Batch{}
-		writing{l, j.engine}.writeLanes(b)
+		writeBatch{l, j.engine}.writeLanes(b)
 		return t.SendBatch(ctx, b).Close()
 	})
 	return fresh, err
 }
 
-// lookFor finds out whether something is recorded that tells of what was found.
-func lookFor(b *pgx.Batch, f *rules.Finding, known *bool) {
-	each(b.Queue(selectTelling, keepAll(f.Lanes), keep(f.Workspace), stored.Micros(f.Since), keep(f.Type)), func(rows pgx.Rows) error {
+// queueMatch queues a query for recorded events that describe the same as a found one.
+func queueMatch(b *pgx.Batch, f *rules.Finding, known *bool) {
+	each(b.Queue(selectSimilar, encodeTexts(f.Lanes), encodeText(f.Workspace), stored.Micros(f.Since), encodeText(f.Type)), func(rows pgx.Rows) error {
 		e := rules.Event{Workspace: f.Workspace, Type: f.Type}
 		var created int64
 		var content *string
@@ -106,7 +106,7 @@ func lookFor(b *pgx.Batch, f *rules.Finding, known *bool) {
 // CountFound returns how many events were found since a time.
 func (j *Journal) CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error) {
 	counts := map[string]int{}
-	err := j.each(ctx, `SELECT type, count(*) FROM quando.found WHERE at >= $1 AND workspace = $2 GROUP BY type`, []any{stored.Micros(since), keep(workspace)}, func(rows pgx.Rows) error {
+	err := j.each(ctx, `SELECT type, count(*) FROM quando.found WHERE at >= $1 AND workspace = $2 GROUP BY type`, []any{stored.Micros(since), encodeText(workspace)}, func(rows pgx.Rows) error {
 		var typ string
 		var n int
 		err := rows.Scan(text{&typ}, &n)
@@ -119,10 +119,10 @@ func (j *Journal) CountFound(ctx context.Context, workspace string, since time.T
 	return counts, nil
 }
 
-// Seen returns what was last seen of things of a kind.
+// Seen returns the last seen values of a kind.
 func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
 	seen := map[string]string{}
-	err := j.each(ctx, `SELECT id, value FROM quando.seen WHERE workspace = $1 AND kind = $2`, []any{keep(workspace), keep(kind)}, func(rows pgx.Rows) error {
+	err := j.each(ctx, `SELECT id, value FROM quando.seen WHERE workspace = $1 AND kind = $2`, []any{encodeText(workspace), encodeText(kind)}, func(rows pgx.Rows) error {
 		var id, value string
 		err := rows.Scan(text{&id}, text{&value})
 		seen[id] = value
@@ -134,7 +134,7 @@ func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]
 	return seen, nil
 }
 
-// SetSeen keeps what was seen of things of a kind.
+// SetSeen stores seen values of a kind.
 func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
 	var ids, kept, gone texts
 	for id, value := range values {
@@ -146,11 +146,11 @@ func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind st
 		kept.add(value)
 	}
 	err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, `DELETE FROM quando.seen WHERE workspace = $1 AND kind = $2 AND id = ANY($3::text[])`, keep(workspace), keep(kind), gone); err != nil {
+		if _, err := t.Exec(ctx, `DELETE FROM quando.seen WHERE workspace = $1 AND kind = $2 AND id = ANY($3::text[])`, encodeText(workspace), encodeText(kind), gone); err != nil {
 			return err
 		}
 		_, err := t.Exec(ctx, `INSERT INTO quando.seen (workspace, kind, id, value, at) SELECT $1, $2, k.id, k.value, $5 FROM unnest($3::text[], $4::text[]) k (id, value)
-			ON CONFLICT (workspace, kind, id) DO UPDATE SET value = excluded.value, at = excluded.at`, keep(workspace), keep(kind), ids, kept, stored.Micros(now))
+			ON CONFLICT (workspace, kind, id) DO UPDATE SET value = excluded.value, at = excluded.at`, encodeText(workspace), encodeText(kind), ids, kept, stored.Micros(now))
 		return err
 	})
 	if err != nil {

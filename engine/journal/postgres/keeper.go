@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Keeper looks after a journal beside the engines that may be using it.
+// A Keeper maintains a journal while engines may be using it.
 type Keeper struct {
 	pool   *pgxpool.Pool
 	schema int64
@@ -23,7 +23,7 @@ type Keeper struct {
 
 var _ stored.Keeper = (*Keeper)(nil)
 
-// OpenKeeper opens a journal to look after it.
+// OpenKeeper opens a journal to maintain it.
 func OpenKeeper(ctx context.Context, where string) (*Keeper, error) {
 	a, err := parse(where)
 	if err != nil {
@@ -47,7 +47,7 @@ func (k *Keeper) open(ctx context.Context, a *address) (err error) {
 	return err
 }
 
-// Close gives the connections back.
+// Close closes the connections.
 func (k *Keeper) Close() error {
 	if k.pool != nil {
 		k.pool.Close()
@@ -57,28 +57,28 @@ func (k *Keeper) Close() error {
 
 // Rows returns rows of a table in the order of its key.
 func (k *Keeper) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
-	whole := from(t)
+	source := tableSource(t)
 	if t.Name == "cursors" {
-		whole = "quando.cursors"
+		source = "quando.cursors"
 	}
-	return readRows(ctx, k.pool, whole, t, after, limit)
+	return readRows(ctx, k.pool, source, t, after, limit)
 }
 
-// Edit gives rows to a function and records what it makes of them.
+// Edit passes rows to a function and writes the result.
 func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (changed int, err error) {
 	err = pgx.BeginFunc(ctx, k.pool, func(x pgx.Tx) error {
 		changed = 0
-		if t.Name == "audit" { // whose rows a trigger keeps as they are
+		if t.Name == "audit" { // a trigger rejects changes of its rows
 			if _, err := x.Exec(ctx, `ALTER TABLE quando.audit DISABLE TRIGGER audit_stays`); err != nil {
 				return err
 			}
 		}
 		for _, key := range keys {
-			did, err := editRow(ctx, x, t, key, edit)
+			edited, err := editRow(ctx, x, t, key, edit)
 			if err != nil {
 				return err
 			}
-			if did {
+			if edited {
 				changed++
 			}
 		}
@@ -91,12 +91,11 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 	return changed, explain(err)
 }
 
-// editRow changes the row with a key, which is locked meanwhile, and reports whether it is another
-// than before.
+// editRow changes the row with a key, which it locks, and reports whether the row has changed.
 func editRow(ctx context.Context, x pgx.Tx, t *stored.Table, key []any, edit func([]any) ([]any, error)) (bool, error) {
 	names := stored.Names(t.Columns)
-	args := keptValues(t, key)
-	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + places(1, t.Key) + `)`
+	args := encodeValues(t, key)
+	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + placeholders(1, t.Key) + `)`
 	var row []any
 	rows, err := x.Query(ctx, `SELECT `+strings.Join(names, ", ")+` FROM quando.`+t.Name+where+` FOR UPDATE`, args...)
 	err = scanAll(rows, err, func(rows pgx.Rows) (err error) { row, err = scanRow(rows, t); return err })
@@ -113,27 +112,27 @@ func editRow(ctx context.Context, x pgx.Tx, t *stored.Table, key []any, edit fun
 	case slices.Equal(after, row):
 		return false, nil
 	}
-	set := `(` + strings.Join(names[t.Key:], ", ") + `) = ROW (` + places(t.Key+1, len(names)-t.Key) + `)`
+	set := `(` + strings.Join(names[t.Key:], ", ") + `) = ROW (` + placeholders(t.Key+1, len(names)-t.Key) + `)`
 	if t.Name == "events" && after[t.Index("verdicts")] == nil {
 		set += `, judges = NULL`
 	}
-	_, err = x.Exec(ctx, `UPDATE quando.`+t.Name+` SET `+set+where, append(args, keptValues(t, after)[t.Key:]...)...)
+	_, err = x.Exec(ctx, `UPDATE quando.`+t.Name+` SET `+set+where, append(args, encodeValues(t, after)[t.Key:]...)...)
 	return true, err
 }
 
-// keptValues are the first values of a row as the database keeps them.
-func keptValues(t *stored.Table, row []any) []any {
+// encodeValues returns the first values of a row in their stored form.
+func encodeValues(t *stored.Table, row []any) []any {
 	out := slices.Clone(row)
 	for i := range out {
 		if s, ok := out[i].(string); ok && t.Columns[i].Kind == stored.Texts {
-			out[i] = keep(s)
+			out[i] = encodeText(s)
 		}
 	}
 	return out
 }
 
-// places are so many places of arguments.
-func places(first, n int) string {
+// placeholders returns n placeholders from a number on.
+func placeholders(first, n int) string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = "$" + strconv.Itoa(first+i)
@@ -145,7 +144,7 @@ const (
 	cancelRuns = `UPDATE quando.runs SET state = 'cancelled', finished = true, wake_at = 0, finished_at = greatest($1::bigint, 1), reason = $2, asked = NULL
 		WHERE id = ANY($3::bigint[]) AND NOT finished RETURNING workspace, rule, by`
 
-	// The oldest unfinished run of its kind begins, if it is one that waits for its turn.
+	// beginNext begins the oldest unfinished run of a key, if it is queued.
 	beginNext = `UPDATE quando.runs SET state = 'running', wake_at = $1 WHERE state = 'queued'
 			AND id = (SELECT id FROM quando.runs WHERE workspace = $2 AND rule = $3 AND by = $4 AND NOT finished ORDER BY id LIMIT 1)
 		RETURNING workspace, lane`
@@ -153,7 +152,7 @@ const (
 		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = least(d.due_at, excluded.due_at), news = d.news + 1`
 )
 
-// Cancel ends runs that are not finished.
+// Cancel cancels those of the runs that are unfinished.
 func (k *Keeper) Cancel(ctx context.Context, now time.Time, runs []int64, reason string) error {
 	at := stored.Micros(now)
 	err := pgx.BeginFunc(ctx, k.pool, func(x pgx.Tx) error {
@@ -192,11 +191,11 @@ func (k *Keeper) Engine(ctx context.Context) (name string, err error) {
 	return name, explain(err)
 }
 
-// Files returns none: the database has them.
+// Files returns none: the database server has them.
 func (k *Keeper) Files() []string { return nil }
 
-// Compact lets the space of what was deleted be used again. Giving it back would keep everybody
-// else waiting.
+// Compact makes the space of deleted rows reusable. To return it to the file system would lock the
+// tables.
 func (k *Keeper) Compact(ctx context.Context) error {
 	for _, t := range stored.Tables {
 		if _, err := k.pool.Exec(ctx, `VACUUM quando.`+t.Name); err != nil {
@@ -206,12 +205,11 @@ func (k *Keeper) Compact(ctx context.Context) error {
 	return nil
 }
 
-// Check looks for what is wrong with what is in the database. How its files are is for the database
-// to say.
-func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+// Check looks for damage in the rows. The files are the database server's concern.
+func (k *Keeper) Check(ctx context.Context, progress func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
 	for _, t := range stored.Tables {
-		tell("the table " + t.Name)
+		progress("the table " + t.Name)
 		if err := r.Read(ctx, k, t); err != nil {
 			return nil, err
 		}
@@ -221,7 +219,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 			return err
 		}
 		for _, c := range stored.Consistencies {
-			tell(c.Name)
+			progress(c.Name)
 			var found []string
 			rows, err := x.Query(ctx, c.Limited())
 			err = scanAll(rows, err, func(rows pgx.Rows) error {

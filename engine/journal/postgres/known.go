@@ -10,27 +10,27 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A knowledge is what is known of a lane, and what is to be known of it instead.
-type knowledge struct {
-	id            int64 // 0 is a lane of which nothing is known
+// laneMentions are the mentions of a lane before and after a change.
+type laneMentions struct {
+	id            int64 // 0 if the lane has no mentions yet
 	before, after journal.Known
 }
 
-// know adds to what is known of lanes what their events mention.
-func know(ctx context.Context, t pgx.Tx, list []mentioning) error {
+// addMentions adds the mentions of events to those of their lanes.
+func addMentions(ctx context.Context, t pgx.Tx, list []eventMentions) error {
 	if len(list) == 0 {
 		return nil
 	}
-	lanes := map[ledger.LaneKey]*knowledge{}
+	lanes := map[ledger.LaneKey]*laneMentions{}
 	for _, m := range list {
-		lanes[m.LaneKey] = &knowledge{}
+		lanes[m.LaneKey] = &laneMentions{}
 	}
 	workspaces, names := laneColumns(lanes)
 	rows, err := t.Query(ctx, `SELECT n.id, n.workspace, n.lane, n.mentions FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.known n ON n.workspace = k.w AND n.lane = k.l`, workspaces, names)
 	err = scanAll(rows, err, func(rows pgx.Rows) error {
 		var id int64
 		who, known, err := scanKnown(rows, &id)
-		lanes[ledger.LaneKey{Workspace: who.Workspace, Lane: who.Lane}] = &knowledge{id, known, known}
+		lanes[ledger.LaneKey{Workspace: who.Workspace, Lane: who.Lane}] = &laneMentions{id, known, known}
 		return err
 	})
 	if err != nil {
@@ -40,18 +40,18 @@ func know(ctx context.Context, t pgx.Tx, list []mentioning) error {
 		k := lanes[m.LaneKey]
 		k.after = k.after.With(m.list, m.day)
 	}
-	if err := number(ctx, t, lanes); err != nil {
+	if err := insertLanes(ctx, t, lanes); err != nil {
 		return err
 	}
-	changes := make([]*knowledge, 0, len(lanes))
+	changes := make([]*laneMentions, 0, len(lanes))
 	for _, k := range lanes {
 		changes = append(changes, k)
 	}
-	return knowInstead(ctx, t, changes)
+	return replaceMentions(ctx, t, changes)
 }
 
-// number records lanes of which nothing is known, so that they have an id.
-func number(ctx context.Context, t pgx.Tx, lanes map[ledger.LaneKey]*knowledge) error {
+// insertLanes inserts lanes that have no mentions yet, so that they have an id.
+func insertLanes(ctx context.Context, t pgx.Tx, lanes map[ledger.LaneKey]*laneMentions) error {
 	fresh := map[ledger.LaneKey]bool{}
 	for key, k := range lanes {
 		if k.id == 0 {
@@ -72,13 +72,13 @@ func number(ctx context.Context, t pgx.Tx, lanes map[ledger.LaneKey]*knowledge) 
 	})
 }
 
-// keyRows are things that lanes are found by.
+// keyRows are rows of index keys.
 type keyRows struct {
 	kinds, keys texts
 	known       []int64
 }
 
-// add adds what is in one set of keys and not in the other.
+// add adds the keys that are in one set and not in the other.
 func (r *keyRows) add(id int64, in, notIn map[journal.MentionKey]bool) {
 	for key := range in {
 		if !notIn[key] {
@@ -89,8 +89,8 @@ func (r *keyRows) add(id int64, in, notIn map[journal.MentionKey]bool) {
 	}
 }
 
-// knowInstead changes what is known of lanes. Of whom nothing is known any more is forgotten.
-func knowInstead(ctx context.Context, t pgx.Tx, changes []*knowledge) error {
+// replaceMentions replaces the mentions of lanes, and deletes lanes without mentions.
+func replaceMentions(ctx context.Context, t pgx.Tx, changes []*laneMentions) error {
 	var ids, forgotten []int64
 	var mentions []string
 	var lost, found keyRows
@@ -130,38 +130,38 @@ func knowInstead(ctx context.Context, t pgx.Tx, changes []*knowledge) error {
 	return t.SendBatch(ctx, b).Close()
 }
 
-// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long,
-// so that one walk through all lanes is enough for each, and nothing has to be kept by the day.
+// pruneKnown deletes mentions that are older than a day. It scans all lanes once a day, so no index
+// by day is needed.
 func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
-	back, err := j.following.turn.Take(ctx)
+	release, err := j.follower.mu.Take(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer back()
-	p := &j.following.pruned
+	defer release()
+	p := &j.follower.pruned
 	if p.day != day {
 		p.day, p.id = day, 0
 	}
 	if p.id < 0 {
 		return false, nil
 	}
-	n, last := -1, p.id // less than 0 while another engine follows
-	err = j.alone(ctx, followLock, func(t pgx.Tx) error {
+	n, last := -1, p.id // less than 0 while another engine has the lock
+	err = j.withTryLock(ctx, followLock, func(t pgx.Tx) error {
 		n = 0
-		var old []*knowledge
+		var old []*laneMentions
 		rows, err := t.Query(ctx, `SELECT id, workspace, lane, mentions FROM quando.known WHERE id > $1 ORDER BY id LIMIT $2`, p.id, pruneSize)
 		err = scanAll(rows, err, func(rows pgx.Rows) error {
 			n++
 			_, known, err := scanKnown(rows, &last)
 			if left := known.Since(day); !left.Equal(known) {
-				old = append(old, &knowledge{last, known, left})
+				old = append(old, &laneMentions{last, known, left})
 			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return knowInstead(ctx, t, old)
+		return replaceMentions(ctx, t, old)
 	})
 	if err != nil || n < 0 {
 		return false, err

@@ -16,23 +16,23 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A reading locks and reads what operations want before they decide. Every transaction locks in
-// the same order, so that no two wait for each other: what crosses everything, the writer's number,
-// leases, names, runs, events, and when it writes, lanes.
-type reading struct {
+// A readBatch locks and reads the rows that operations need to decide. Every transaction locks in
+// the same order, so that there are no deadlocks: the advisory locks that cross everything, the
+// writer's number, leases, names, runs, events, and when it writes, lanes.
+type readBatch struct {
 	ledger.Wants
 	engine int64
-	brief  bool // it does not wait long for a lock
-	also   []func(*pgx.Batch)
+	brief  bool // it has a short lock timeout
+	extra  []func(*pgx.Batch)
 }
 
-// isIdentified reports whether one of the events may have been found before.
-func (r *reading) isIdentified() bool {
+// hasIdentity reports whether one of the events may match a found event.
+func (r *readBatch) hasIdentity() bool {
 	return slices.ContainsFunc(r.Accept, func(e ledger.NewEvent) bool { return e.Identity != "" }) ||
 		slices.ContainsFunc(r.Openings, func(e *rules.Event) bool { return e.Identity != "" })
 }
 
-// lockKey is the number under which the database locks a name.
+// lockKey is the advisory lock of a name.
 func lockKey(name string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte("quando\x00" + name + "\x00"))
@@ -60,22 +60,22 @@ func (r *eventRows) add(e *rules.Event, data string) {
 }
 
 // read begins the transaction, locks and reads.
-func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*ledger.Ledger, error) {
+func (r *readBatch) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*ledger.Ledger, error) {
 	l := &ledger.Ledger{Shared: true}
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
-	switch identified := r.isIdentified(); {
+	switch identified := r.hasIdentity(); {
 	case identified && r.Calls:
-		b.Queue(heedFound+`, pg_advisory_xact_lock_shared($2)`, int64(foundLock), int64(holdLock))
+		b.Queue(limitsAndFoundLock+`, pg_advisory_xact_lock_shared($2)`, int64(foundLock), int64(holdLock))
 	case identified:
-		b.Queue(heedFound, int64(foundLock))
+		b.Queue(limitsAndFoundLock, int64(foundLock))
 	case r.Calls:
 		b.Queue(limits+`, pg_advisory_xact_lock_shared($1)`, int64(holdLock))
 	default:
 		b.Queue(limits)
 	}
 	if r.brief {
-		b.Queue(briefly)
+		b.Queue(briefLockTimeout)
 	}
 	b.Queue(insertCommit, w.name, w.n)
 	r.readLeases(b, l)
@@ -94,13 +94,13 @@ func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*led
 	r.readRest(b, l)
 	r.readNumbers(b, l)
 	r.insertEvents(b, l)
-	for _, queue := range r.also {
+	for _, queue := range r.extra {
 		queue(b)
 	}
 	return l, conn.SendBatch(ctx, b).Close()
 }
 
-func (r *reading) readLeases(b *pgx.Batch, l *ledger.Ledger) {
+func (r *readBatch) readLeases(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Leases) == 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (r *reading) readLeases(b *pgx.Batch, l *ledger.Ledger) {
 	})
 }
 
-// laneColumns are the columns of lanes, in the order in which lanes are locked.
+// laneColumns returns the columns of lanes, in the order in which lanes are locked.
 func laneColumns[V any](set map[ledger.LaneKey]V) (workspaces, lanes texts) {
 	for _, k := range sortedLanes(set) {
 		workspaces.add(k.Workspace)
@@ -133,7 +133,7 @@ func sortedLanes[V any](set map[ledger.LaneKey]V) []ledger.LaneKey {
 	})
 }
 
-func (r *reading) readRuns(b *pgx.Batch, l *ledger.Ledger) {
+func (r *readBatch) readRuns(b *pgx.Batch, l *ledger.Ledger) {
 	wanted := maps.Clone(r.Unfinished)
 	for k, finish := range r.Next {
 		if wanted == nil {
@@ -166,7 +166,7 @@ func (r *reading) readRuns(b *pgx.Batch, l *ledger.Ledger) {
 		})
 	}
 	if len(r.Known) > 0 {
-		each(b.Queue(`SELECT id, key, state FROM quando.runs WHERE key = ANY($1::text[])`, keepAll(slices.Sorted(maps.Keys(r.Known)))), func(rows pgx.Rows) error {
+		each(b.Queue(`SELECT id, key, state FROM quando.runs WHERE key = ANY($1::text[])`, encodeTexts(slices.Sorted(maps.Keys(r.Known)))), func(rows pgx.Rows) error {
 			row := &ledger.Run{}
 			err := rows.Scan(&row.ID, text{&row.Key}, &row.State)
 			l.AddKnown(row)
@@ -175,7 +175,7 @@ func (r *reading) readRuns(b *pgx.Batch, l *ledger.Ledger) {
 	}
 }
 
-func (r *reading) readSlots(b *pgx.Batch, l *ledger.Ledger) {
+func (r *readBatch) readSlots(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Slots) == 0 {
 		return
 	}
@@ -204,7 +204,7 @@ func (r *reading) readSlots(b *pgx.Batch, l *ledger.Ledger) {
 	})
 }
 
-func (r *reading) readGathers(b *pgx.Batch, l *ledger.Ledger) {
+func (r *readBatch) readGathers(b *pgx.Batch, l *ledger.Ledger) {
 	read := func(rows pgx.Rows) error {
 		g, err := scanGather(rows)
 		if err == nil {
@@ -228,9 +228,9 @@ func (r *reading) readGathers(b *pgx.Batch, l *ledger.Ledger) {
 	}
 }
 
-// readRest reads what is stopped and which sources of rules are recorded, which nobody takes away
-// until the transaction is over, and what was decided before.
-func (r *reading) readRest(b *pgx.Batch, l *ledger.Ledger) {
+// readRest reads holds and the versions whose sources are recorded, which stay locked until the end
+// of the transaction, and the verdicts of decided events.
+func (r *readBatch) readRest(b *pgx.Batch, l *ledger.Ledger) {
 	switch {
 	case r.KeepHolds:
 		each(b.Queue(selectHolds+` FOR KEY SHARE`), addHold(&l.Holds))
@@ -238,7 +238,7 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger.Ledger) {
 		each(b.Queue(selectHolds), addHold(&l.Holds))
 	}
 	if len(r.Versions) > 0 {
-		each(b.Queue(`SELECT hash FROM quando.rule_versions WHERE hash = ANY($1::text[]) FOR KEY SHARE`, keepAll(slices.Sorted(maps.Keys(r.Versions)))), func(rows pgx.Rows) error {
+		each(b.Queue(`SELECT hash FROM quando.rule_versions WHERE hash = ANY($1::text[]) FOR KEY SHARE`, encodeTexts(slices.Sorted(maps.Keys(r.Versions)))), func(rows pgx.Rows) error {
 			var hash string
 			err := rows.Scan(text{&hash})
 			l.AddVersion(hash)
@@ -260,8 +260,8 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger.Ledger) {
 	}
 }
 
-// readNumbers takes numbers for what is new.
-func (r *reading) readNumbers(b *pgx.Batch, l *ledger.Ledger) {
+// readNumbers reserves numbers for new rows.
+func (r *readBatch) readNumbers(b *pgx.Batch, l *ledger.Ledger) {
 	numbers := func(sequence string, n int) func() int64 {
 		var list []int64
 		if n > 0 {
@@ -283,10 +283,10 @@ func (r *reading) readNumbers(b *pgx.Batch, l *ledger.Ledger) {
 	l.NextCaused = numbers("quando.caused_id", r.NewCaused)
 }
 
-// insertEvents records events. They are numbered in the order in which they came, and written in
-// the order in which they are locked. One that tells of what was found before is not: it is noted
-// as the one that tells of it. While nothing was found, that costs one look.
-func (r *reading) insertEvents(b *pgx.Batch, l *ledger.Ledger) {
+// insertEvents records events. They are numbered in the order of arrival, and written in the order
+// in which they are locked. An event that matches a found one is not recorded: its id is set in the
+// row of the found event. While there are no found events, that costs one lookup.
+func (r *readBatch) insertEvents(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Accept) == 0 {
 		return
 	}

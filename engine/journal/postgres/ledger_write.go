@@ -13,15 +13,15 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A writing writes what operations have decided.
-type writing struct {
+// A writeBatch writes the decisions of operations.
+type writeBatch struct {
 	*ledger.Ledger
 	engine int64
 }
 
 // write queues everything that has changed: one statement for each table and kind of change,
 // whatever the number of rows.
-func (w writing) write(b *pgx.Batch) error {
+func (w writeBatch) write(b *pgx.Batch) error {
 	w.writeEvents(b)
 	w.writeLeases(b)
 	w.writeVersions(b)
@@ -38,7 +38,7 @@ func (w writing) write(b *pgx.Batch) error {
 	return nil
 }
 
-func (w writing) writeVersions(b *pgx.Batch) {
+func (w writeBatch) writeVersions(b *pgx.Batch) {
 	if len(w.Sources) == 0 {
 		return
 	}
@@ -51,8 +51,8 @@ func (w writing) writeVersions(b *pgx.Batch) {
 	b.Queue(`INSERT INTO quando.rule_versions (hash, rule, source) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT (hash) DO NOTHING`, hashes, names, sources)
 }
 
-// runColumnsOf are the columns of runs that change, or of new ones.
-type runColumnsOf struct {
+// runArrays are the columns of changed or new runs.
+type runArrays struct {
 	id, event, started, wake, finishedAt                                []int64
 	key, workspace, rule, version, home, lane, by, stage, reason, state texts
 	finished                                                            []bool
@@ -60,7 +60,7 @@ type runColumnsOf struct {
 	gathered, ancestry, asked                                           []*string
 }
 
-func (c *runColumnsOf) add(r *ledger.Run) error {
+func (c *runArrays) add(r *ledger.Run) error {
 	asked, err := stored.Ask(r.Asked)
 	c.id = append(c.id, r.ID)
 	c.state.add(string(r.State))
@@ -88,15 +88,15 @@ func (c *runColumnsOf) add(r *ledger.Run) error {
 	return err
 }
 
-func (w writing) writeRuns(b *pgx.Batch) error {
-	var fresh, changed runColumnsOf
-	begun, went := w.Runs()
+func (w writeBatch) writeRuns(b *pgx.Batch) error {
+	var fresh, changed runArrays
+	begun, continued := w.Runs()
 	for _, r := range begun {
 		if err := fresh.add(r); err != nil {
 			return err
 		}
 	}
-	for _, r := range went {
+	for _, r := range continued {
 		if err := changed.add(r); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (w writing) writeRuns(b *pgx.Batch) error {
 	return nil
 }
 
-func (w writing) writeSteps(b *pgx.Batch) {
+func (w writeBatch) writeSteps(b *pgx.Batch) {
 	if len(w.Steps) == 0 {
 		return
 	}
@@ -138,16 +138,16 @@ func (w writing) writeSteps(b *pgx.Batch) {
 		runs, ns, paths, verbs, keys, states, attempts, problems, records)
 }
 
-// recordOf is how a step's record is kept.
+// recordOf returns the stored form of a step's record.
 func recordOf(s *journal.Step) *string {
 	if s.Record == nil {
 		return nil
 	}
-	record := keep(string(s.Record))
+	record := encodeText(string(s.Record))
 	return &record
 }
 
-func (w writing) writeDecided(b *pgx.Batch) {
+func (w writeBatch) writeDecided(b *pgx.Batch) {
 	if len(w.Decided) == 0 {
 		return
 	}
@@ -161,7 +161,7 @@ func (w writing) writeDecided(b *pgx.Batch) {
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) k (seq, verdicts, answers, judges) WHERE e.seq = k.seq`, seqs, verdicts, answers, judges)
 }
 
-// judgesOf are the rules that have decided on an event.
+// judgesOf returns the rules that have a verdict on an event.
 func judgesOf(d *ledger.Decision) *string {
 	var judges []string
 	for _, v := range d.Verdicts {
@@ -170,7 +170,7 @@ func judgesOf(d *ledger.Decision) *string {
 	return arrayText(judges)
 }
 
-func (w writing) writeSlots(b *pgx.Batch) {
+func (w writeBatch) writeSlots(b *pgx.Batch) {
 	var workspaces, keys, by, overWorkspaces, overKeys texts
 	var ns, ats, overs, untils []int64
 	for k, s := range w.Slots() {
@@ -194,8 +194,8 @@ func (w writing) writeSlots(b *pgx.Batch) {
 	b.Queue(`DELETE FROM quando.slots s USING unnest($1::text[], $2::text[], $3::bigint[]) k (w, k, n) WHERE s.workspace = k.w AND s.key = k.k AND s.n <= k.n`, overWorkspaces, overKeys, untils)
 }
 
-func (w writing) writeGathers(b *pgx.Batch) {
-	var gone, is struct {
+func (w writeBatch) writeGathers(b *pgx.Batch) {
+	var gone, current struct {
 		workspace, rule, by, lane   texts
 		events                      []string
 		since, until, quiet, atMost []int64
@@ -208,26 +208,26 @@ func (w writing) writeGathers(b *pgx.Batch) {
 			gone.by.add(k.By)
 			continue
 		}
-		is.workspace.add(k.Workspace)
-		is.rule.add(k.Rule)
-		is.by.add(k.By)
-		is.lane.add(g.Lane)
-		is.events = append(is.events, numbers(g.Events))
-		is.since, is.until = append(is.since, stored.Micros(g.Since)), append(is.until, stored.Micros(g.Until))
-		is.quiet, is.atMost = append(is.quiet, int64(g.Quiet)), append(is.atMost, int64(g.AtMost))
+		current.workspace.add(k.Workspace)
+		current.rule.add(k.Rule)
+		current.by.add(k.By)
+		current.lane.add(g.Lane)
+		current.events = append(current.events, numbersText(g.Events))
+		current.since, current.until = append(current.since, stored.Micros(g.Since)), append(current.until, stored.Micros(g.Until))
+		current.quiet, current.atMost = append(current.quiet, int64(g.Quiet)), append(current.atMost, int64(g.AtMost))
 	}
 	if len(gone.by) > 0 {
 		b.Queue(`DELETE FROM quando.gathers g USING unnest($1::text[], $2::text[], $3::text[]) k (w, r, b) WHERE g.workspace = k.w AND g.rule = k.r AND g.by = k.b`, gone.workspace, gone.rule, gone.by)
 	}
-	if len(is.by) > 0 {
+	if len(current.by) > 0 {
 		b.Queue(`INSERT INTO quando.gathers (workspace, rule, by, lane, events, since, until, quiet, at_most)
 			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
 			ON CONFLICT (workspace, rule, by) DO UPDATE SET lane = excluded.lane, events = excluded.events, since = excluded.since, until = excluded.until, quiet = excluded.quiet, at_most = excluded.at_most`,
-			is.workspace, is.rule, is.by, is.lane, is.events, is.since, is.until, is.quiet, is.atMost)
+			current.workspace, current.rule, current.by, current.lane, current.events, current.since, current.until, current.quiet, current.atMost)
 	}
 }
 
-func (w writing) writeCaused(b *pgx.Batch) {
+func (w writeBatch) writeCaused(b *pgx.Batch) {
 	if len(w.Caused) > 0 {
 		var ids, runs, afters, froms, tos, ats []int64
 		var workspaces, lanes, events, objects, stages, names texts
@@ -256,9 +256,9 @@ func (w writing) writeCaused(b *pgx.Batch) {
 	}
 }
 
-// writeLanes makes lanes due and gives claimed ones back. The first statement touches every row, in
-// one order, so that no two transactions wait for each other.
-func (w writing) writeLanes(b *pgx.Batch) {
+// writeLanes makes lanes due and releases claimed ones. The first statement locks every row, in one
+// order, so that there are no deadlocks.
+func (w writeBatch) writeLanes(b *pgx.Batch) {
 	touched := map[ledger.LaneKey]*ledger.Due{}
 	maps.Copy(touched, w.Dues)
 	for k := range w.Releases {

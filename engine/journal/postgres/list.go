@@ -12,17 +12,17 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// pageSize is how much a listing has that names no limit.
+// pageSize is the limit of a listing that has none.
 const pageSize = 100
 
-// A filter is what a listing's rows must be.
+// A filter builds the query of a listing.
 type filter struct {
 	forward bool // the oldest first
 	clauses []string
 	args    []any
 }
 
-// where adds a clause, in which $ is the place of its argument.
+// where adds a clause, in which $ stands for the placeholder of its argument.
 func (f *filter) where(clause string, arg any) {
 	f.args = append(f.args, arg)
 	f.clauses = append(f.clauses, strings.ReplaceAll(clause, "$", "$"+strconv.Itoa(len(f.args))))
@@ -44,28 +44,28 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	return q + ` ORDER BY ` + key + order + ` LIMIT $` + strconv.Itoa(len(f.args)+1), append(f.args, limit)
 }
 
-// firstSince lets a listing that goes forward begin with the first event since a time, and not with
-// the first of all. Events that two engines record at once may have their numbers in another order
-// than their times.
+// firstSince makes a forward listing begin with the first event since a time, and not with the
+// first of all. Events that two engines record at once may have numbers in a different order than
+// their times.
 const firstSince = `e.seq >= (SELECT min(s.seq) FROM (SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at >= $ OFFSET 0) s)`
 
 // ListEvents returns events.
 func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	q := filter{forward: f.Forward, clauses: []string{`e.data IS NOT NULL`}}
 	if f.Lane != "" {
-		q.where(`e.lane = $`, keep(f.Lane))
+		q.where(`e.lane = $`, encodeText(f.Lane))
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= $`, stored.Micros(f.Since))
 	}
 	if f.Workspace != "" {
-		q.where(`e.workspace = $`, keep(f.Workspace))
+		q.where(`e.workspace = $`, encodeText(f.Workspace))
 	}
 	if f.Type != "" {
-		q.where(`e.type = $`, keep(f.Type))
+		q.where(`e.type = $`, encodeText(f.Type))
 	}
 	if f.Rule != "" {
-		q.where(`$ = ANY(e.judges)`, keep(f.Rule))
+		q.where(`$ = ANY(e.judges)`, encodeText(f.Rule))
 	}
 	if f.Before != 0 {
 		q.where(`e.seq < $`, f.Before)
@@ -81,7 +81,7 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 
 // FindEvent returns an event by its id.
 func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
-	found, err := j.events(ctx, `SELECT `+eventColumns+` FROM quando.events e WHERE e.workspace = $1 AND e.id = $2 AND e.data IS NOT NULL`, keep(workspace), keep(id))
+	found, err := j.events(ctx, `SELECT `+eventColumns+` FROM quando.events e WHERE e.workspace = $1 AND e.id = $2 AND e.data IS NOT NULL`, encodeText(workspace), encodeText(id))
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,9 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal
 	return found[0], nil
 }
 
-// statesApart is what the indexes of runs by state hold, in the words of the indexes.
-const statesApart = `r.state <> 'running' AND r.state <> 'done'`
+// rareStates is the condition of the partial indexes of runs by state, which the database uses only
+// if a query repeats it.
+const rareStates = `r.state <> 'running' AND r.state <> 'done'`
 
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
@@ -104,19 +105,19 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 		q.where(`r.event = ANY($::bigint[])`, f.Events)
 	}
 	if f.Lane != "" {
-		q.where(`r.home = $`, keep(f.Lane))
+		q.where(`r.home = $`, encodeText(f.Lane))
 	}
 	if f.Rule != "" {
-		q.where(`r.rule = $`, keep(f.Rule))
+		q.where(`r.rule = $`, encodeText(f.Rule))
 	}
 	if f.State != "" {
 		q.where(`r.state = $`, string(f.State))
 		if f.State != journal.Running && f.State != journal.Done {
-			q.clauses = append(q.clauses, statesApart)
+			q.clauses = append(q.clauses, rareStates)
 		}
 	}
 	if f.Workspace != "" {
-		q.where(`r.workspace = $`, keep(f.Workspace))
+		q.where(`r.workspace = $`, encodeText(f.Workspace))
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= $`, stored.Micros(f.Since))
@@ -140,7 +141,7 @@ func (j *Journal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	return found[0], nil
 }
 
-// runs reads runs with their steps, all of one moment.
+// runs reads runs with their steps in one read transaction.
 func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*journal.Run, err error) {
 	byID := map[int64]*journal.Run{}
 	var ids []int64

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// register makes the journal one of the engines that share the database, and forgets those that
-// have been gone for a day.
+// register adds the journal to the engines that share the database, and deletes those that have
+// been gone for a day.
 func (j *Journal) register(ctx context.Context) error {
 	host, _ := os.Hostname()
 	if _, err := j.pool.Exec(ctx, `DELETE FROM quando.engines e WHERE e.alive_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT 1 FROM quando.leases d WHERE d.engine = e.id)`); err != nil {
@@ -20,7 +20,7 @@ func (j *Journal) register(ctx context.Context) error {
 		return err
 	}
 	return pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-		if err := begins(ctx, t); err != nil {
+		if err := checkNoCopy(ctx, t); err != nil {
 			return err
 		}
 		return t.QueryRow(ctx, `INSERT INTO quando.engines (name, alive_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2)) RETURNING id`,
@@ -28,17 +28,16 @@ func (j *Journal) register(ctx context.Context) error {
 	})
 }
 
-// live says three times in the length of a lease that the engine is alive, and gives back what it
-// does not know that it has.
-func (j *Journal) live(ctx context.Context) {
+// sendHeartbeats sends three heartbeats in the length of a lease.
+func (j *Journal) sendHeartbeats(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(j.lease / 3):
 		}
-		for ctx.Err() == nil && j.beat(ctx) != nil {
-			select { // the database is not there; as soon as it is, it should know
+		for ctx.Err() == nil && j.heartbeat(ctx) != nil {
+			select { // the database is down: retry soon, so that the lease does not expire
 			case <-ctx.Done():
 			case <-time.After(min(j.lease/20, time.Second)):
 			}
@@ -46,9 +45,9 @@ func (j *Journal) live(ctx context.Context) {
 	}
 }
 
-// beat says that the engine is alive. An answer to a claim may have been lost with its connection:
-// the lanes of such a claim are given back.
-func (j *Journal) beat(ctx context.Context) error {
+// heartbeat renews the engine's lease. The answer to a claim may have been lost with its
+// connection: heartbeat also deletes the leases of such claims.
+func (j *Journal) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, j.lease/3)
 	defer cancel()
 	_, err := j.pool.Exec(ctx, `INSERT INTO quando.engines (id, name, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, 'back', clock_timestamp() + make_interval(secs => $2))
@@ -56,14 +55,13 @@ func (j *Journal) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settled, held := j.claims.epochs()
-	_, err = j.pool.Exec(ctx, `DELETE FROM quando.leases WHERE engine = $1 AND epoch <= $2 AND epoch <> ALL($3::bigint[])`, j.engine, settled, held)
+	resolved, held := j.claims.epochs()
+	_, err = j.pool.Exec(ctx, `DELETE FROM quando.leases WHERE engine = $1 AND epoch <= $2 AND epoch <> ALL($3::bigint[])`, j.engine, resolved, held)
 	return err
 }
 
-// leave gives back what the engine has claimed. Where the database is not there, that comes by
-// itself.
-func (j *Journal) leave() {
+// unregister releases what the engine has claimed. If the database is down, the leases expire.
+func (j *Journal) unregister() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	for _, w := range []*writer{j.accepts, j.changes} {

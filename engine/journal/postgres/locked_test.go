@@ -26,8 +26,8 @@ func begun(t *testing.T, j *Journal, name string) (*journal.Lane, *journal.Run) 
 	return lanes[0], r
 }
 
-// TestLockedRun has a stranger who keeps a run locked: other conversations go on meanwhile, and
-// what is delivered is recorded.
+// TestLockedRun has another session lock a run: other conversations continue in the meantime, and
+// delivered events are recorded.
 func TestLockedRun(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})
@@ -42,7 +42,8 @@ func TestLockedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// An event whose run would be queued behind the locked one is left to be recorded as any other.
+	// An event whose run would be queued behind the locked one is refused as Fresh, to be recorded by
+	// Accept.
 	lane := j.Open("default", "third")
 	e := &journal.Event{Event: rules.Event{Workspace: "default", ID: "third", Type: "message.received", Lane: "third", ReceivedAt: time.Now()}, Decided: true}
 	r := &journal.Run{Key: "third", Workspace: "default", Rule: "r", Version: "v", Home: "third", Lane: "third", By: "one", State: journal.Running, Stage: rules.Live}
@@ -55,7 +56,7 @@ func TestLockedRun(t *testing.T) {
 
 	// Changes that share a transaction with one of the locked run are recorded.
 	first := make(chan error, 2)
-	for range 2 { // the second one waits for the first, and then has company
+	for range 2 { // the second waits for the first, and then shares a transaction
 		go func() {
 			first <- j.Save(t.Context(), one, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: locked}}})
 		}()

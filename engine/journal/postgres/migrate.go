@@ -15,18 +15,17 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationLock is the key under which one engine at a time changes the schema.
+// migrationLock is the advisory lock for migrations.
 const migrationLock = 0x7175616e646f // quando
 
 const versionTable = "quando.goose_db_version"
 
-// migrate brings a journal to the schema that this program knows. One that is beside an engine is
-// only checked.
+// migrate migrates a journal to the newest schema of this program. If attached to an engine's
+// journal it only checks the schema.
 //
-// Engines of two versions may work at once while one is replaced by the next, so a schema that is
-// one ahead is not refused: a migration must leave everything in place that the version before it
-// needs.
-func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
+// During a rolling update engines of two versions share the database, so a schema that is one ahead
+// is accepted: a migration must leave everything in place that the previous version needs.
+func migrate(ctx context.Context, pool *pgxpool.Pool, attached bool) error {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -47,12 +46,12 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 		return fmt.Errorf("a newer version of this program wrote it (schema %d, this one knows %d): use that version or a later one", version, newest)
 	case version >= newest:
 		return nil
-	case beside && version == 0:
+	case attached && version == 0:
 		return errors.New("there is no journal in this database: quando run makes it")
-	case beside:
+	case attached:
 		return fmt.Errorf("an older version of this program wrote it (schema %d, this one needs %d): run the engine of this version once, which brings it up to date", version, newest)
 	}
-	return whileLocked(ctx, pool, func() error {
+	return withMigrationLock(ctx, pool, func() error {
 		if _, err := pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS quando`); err != nil {
 			return err
 		}
@@ -63,9 +62,9 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 	})
 }
 
-// whileLocked does something while no other engine does. The lock is a transaction's, because a
-// pooler may give every transaction another connection.
-func whileLocked(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
+// withMigrationLock runs do while no other engine migrates. The lock is a transaction's, because a
+// pooler in transaction mode may give every transaction another connection.
+func withMigrationLock(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	tx, err := pool.Begin(ctx)
 	if err != nil {
 		return err
@@ -80,7 +79,7 @@ func whileLocked(ctx context.Context, pool *pgxpool.Pool, do func() error) error
 	return do()
 }
 
-// schema returns the number of the journal's newest migration, 0 where there is none.
+// schema returns the number of the journal's newest migration; 0 if there is none.
 func schema(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 	var known bool
 	var others int

@@ -25,7 +25,7 @@ func eventsOf(ids ...string) (list []rules.Event) {
 	return list
 }
 
-// accept records events that must be fresh.
+// accept records events that must be new.
 func accept(t testing.TB, j *Journal, events ...rules.Event) {
 	t.Helper()
 	fresh, err := j.Accept(t.Context(), events)
@@ -39,7 +39,7 @@ func accept(t testing.TB, j *Journal, events ...rules.Event) {
 	}
 }
 
-// claimOne takes the one lane that is due.
+// claimOne claims the only lane that is due.
 func claimOne(t testing.TB, j *Journal) *journal.Lane {
 	t.Helper()
 	lanes, err := j.Claim(t.Context(), time.Now(), 10, nil)
@@ -58,13 +58,13 @@ func count(t testing.TB, j *Journal, query string) (n int) {
 	return n
 }
 
-// TestUntoldCommit breaks the connection between a commit and its answer, and before a commit: what
-// the caller is told is what happened.
+// TestUntoldCommit breaks the connection between a commit and its answer, and before a commit: the
+// result is what happened.
 func TestUntoldCommit(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	p, address := server.Through(t, server.Database(t))
-	address += "&default_query_exec_mode=exec" // so that a transaction's end is one trip, without the preparation of statements
+	address += "&default_query_exec_mode=exec" // so that a transaction's end is one round trip, without preparing statements
 	var when atomic.Pointer[func()]
 	j := open(t, address, Options{Fail: func(at Point) error {
 		if at == BeforeCommit {
@@ -74,7 +74,7 @@ func TestUntoldCommit(t *testing.T) {
 		}
 		return nil
 	}})
-	// The first is committed and the answer is lost. The second never comes to the server.
+	// The first is committed and the answer is lost. The second never reaches the server.
 	for what, arm := range map[string]func(){
 		"after the commit": func() {
 			p.Deaf.Store(true)
@@ -117,7 +117,7 @@ func TestUntoldCommit(t *testing.T) {
 	}
 }
 
-// TestUntoldClaim loses the answer to a claim: its lanes come back while the engine lives.
+// TestUntoldClaim loses the answer to a claim: a heartbeat of the engine releases its lanes.
 func TestUntoldClaim(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -143,7 +143,7 @@ func TestUntoldClaim(t *testing.T) {
 	}
 }
 
-// TestCutOff keeps an engine from its database until another has taken its lanes.
+// TestCutOff separates an engine from its database until another has claimed its lanes.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -177,8 +177,8 @@ func TestCutOff(t *testing.T) {
 	if err := other.Save(t.Context(), second[0], &journal.Change{At: time.Now(), Decided: second[0].Events, Release: true}); err != nil {
 		t.Error(err)
 	}
-	// It is an engine like any other when it is back.
-	if err := j.beat(t.Context()); err != nil {
+	// It works like any other engine when it is back.
+	if err := j.heartbeat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	accept(t, j, event("2", "b"))
@@ -191,7 +191,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestLeaseIsKept works on a lane for longer than a lease, on a slow connection.
+// TestLeaseIsKept holds a lane for longer than a lease, on a slow connection.
 func TestLeaseIsKept(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -214,7 +214,7 @@ func TestLeaseIsKept(t *testing.T) {
 }
 
 // TestCuts cuts connections while two engines record and decide: everything is decided once, and
-// what was said to be recorded is.
+// what was acknowledged is recorded.
 func TestCuts(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -223,7 +223,7 @@ func TestCuts(t *testing.T) {
 	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, p.Cut, 12)
 }
 
-// TestRestarts lets the database crash and come back while two engines record and decide.
+// TestRestarts crashes and restarts the database while two engines record and decide.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	server, err := postgrestest.Start(true)
@@ -242,14 +242,14 @@ func TestRestarts(t *testing.T) {
 	}, 3)
 }
 
-// disturbed lets engines record events and decide them while somebody disturbs them so many times,
-// whenever a few more events are recorded.
+// disturbed has engines record events and decide them, and calls disturb so many times, whenever a
+// few more events are recorded.
 func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	var over atomic.Bool
 	var producers, workers sync.WaitGroup
 	var mu sync.Mutex
-	told := map[string]bool{}   // events of which somebody was told that they are recorded
-	begun := map[string]int64{} // runs of which somebody was told that they began, by their keys
+	acknowledged := map[string]bool{} // events that were acknowledged
+	begun := map[string]int64{}       // runs whose start was acknowledged, by key
 	for p := range 4 {
 		j := engines[p%len(engines)]
 		producers.Go(func() {
@@ -258,10 +258,10 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 				fresh, err := j.Accept(t.Context(), []rules.Event{event(id, fmt.Sprint("lane ", i%7))})
 				if err != nil {
 					time.Sleep(5 * time.Millisecond)
-					continue // who delivers it tries again
+					continue // the sender retries
 				}
 				mu.Lock()
-				told[id] = true
+				acknowledged[id] = true
 				mu.Unlock()
 				if !fresh[0] {
 					t.Errorf("%s was told of once and is not fresh", id)
@@ -295,7 +295,7 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	for i := range times + 1 {
 		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			mu.Lock()
-			n := len(told)
+			n := len(acknowledged)
 			mu.Unlock()
 			if n >= 5*(i+1) {
 				break
@@ -310,13 +310,13 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	workers.Wait()
 
 	j := engines[0]
-	if len(told) < 5*(times+1) {
-		t.Errorf("only %d events were recorded, which proves little", len(told))
+	if len(acknowledged) < 5*(times+1) {
+		t.Errorf("only %d events were recorded, which proves little", len(acknowledged))
 	}
 	if n := count(t, j, `SELECT count(*) FROM quando.events WHERE NOT decided`); n != 0 {
 		t.Errorf("%d events are undecided", n)
 	}
-	for id := range told {
+	for id := range acknowledged {
 		if _, err := j.FindEvent(t.Context(), "default", id); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -338,8 +338,8 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	}
 }
 
-// work decides the events of a lane with a run for each, finishes the runs, and gives the lane back
-// as an engine does: again and again, until it is told something.
+// work decides the events of a lane with a run for each, finishes the runs, and releases the lane
+// as an engine does: it retries until it gets an answer.
 func work(t *testing.T, j *Journal, l *journal.Lane, began func(*journal.Run)) {
 	change := &journal.Change{At: time.Now(), Decided: l.Events}
 	for _, e := range l.Events {

@@ -11,16 +11,15 @@ import (
 const (
 	channel = "quando"
 
-	// quiet is how long a notice speaks for what comes after it: a commit that sends one keeps others
-	// waiting, so that there is one for many.
-	quiet = 25 * time.Millisecond
+	// noticeInterval is the minimum between two notices: commits with a NOTIFY are serialised, so one
+	// notice stands for many commits.
+	noticeInterval = 25 * time.Millisecond
 )
 
-// notices wake engines that have nothing to do. They are a convenience: who misses one looks by
-// itself soon.
+// notices wake idle engines. They are an optimisation: an engine that misses one polls soon.
 type notices struct {
 	pool *pgxpool.Pool
-	from string // who sends them
+	from string // the sender's name
 	out  chan struct{}
 	news chan struct{}
 }
@@ -29,15 +28,15 @@ func newNotices(pool *pgxpool.Pool, from string) *notices {
 	return &notices{pool: pool, from: from, out: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
-// tell lets the other engines know that there is something due.
-func (n *notices) tell() {
+// announce notifies the other engines that something is due.
+func (n *notices) announce() {
 	select {
 	case n.out <- struct{}{}:
 	default:
 	}
 }
 
-// send sends what is to be told until ctx ends, and then what is left of it.
+// send sends announced notices until ctx ends, and then a last one if it is pending.
 func (n *notices) send(ctx context.Context) {
 	for {
 		select {
@@ -53,23 +52,23 @@ func (n *notices) send(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(quiet):
+		case <-time.After(noticeInterval):
 		}
 	}
 }
 
-// notify sends a notice, to the end: whoever closes the journal has been told that something is
-// recorded.
+// notify sends a notice. It ignores the end of send's context: callers that then close the journal
+// have been told that their events are recorded.
 func (n *notices) notify() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, _ = n.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, n.from)
 }
 
-// listen hears what others tell until ctx ends.
+// listen listens for notices until ctx ends.
 func (n *notices) listen(ctx context.Context, c *pgx.ConnConfig) {
 	for ctx.Err() == nil {
-		n.hear(ctx, c)
+		n.listenOnce(ctx, c)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
@@ -77,9 +76,9 @@ func (n *notices) listen(ctx context.Context, c *pgx.ConnConfig) {
 	}
 }
 
-// hear hears what others tell until the connection breaks. What was told before there was one may
-// be missed, so there is something to look for.
-func (n *notices) hear(ctx context.Context, c *pgx.ConnConfig) {
+// listenOnce listens for notices until the connection breaks. Notices before it has connected may
+// be missed, so it wakes the engine at first.
+func (n *notices) listenOnce(ctx context.Context, c *pgx.ConnConfig) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return

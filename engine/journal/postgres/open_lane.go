@@ -7,10 +7,10 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-// Open claims the lane of an event that is about to be recorded. Other engines hear of it when the
-// event is recorded: whichever of them is first has the lane.
+// Open claims the lane of an event that is about to be recorded. Other engines see the claim when
+// the event is recorded: the first commit gets the lane.
 func (j *Journal) Open(workspace, lane string) *journal.Lane {
-	if j.beside {
+	if j.attached {
 		return nil
 	}
 	c, key := j.claims, ledger.LaneKey{Workspace: workspace, Lane: lane}
@@ -24,15 +24,15 @@ func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	return &journal.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
 }
 
-// Drop gives back a lane that was opened.
+// Drop releases a lane that was opened.
 func (j *Journal) Drop(lane *journal.Lane) {
-	j.claims.release(lane, true) // whatever kept it from being of use may do so again
+	j.claims.release(lane, true) // what prevented its use may do so again
 }
 
-// readOpenings finds out which lanes can be opened. What comes into one after that has come at the
-// same time as what it is opened for: it makes the lane due, and is next. What is gathered in a
-// lane gives it a row.
-func (r *reading) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
+// readOpenings finds out which lanes can be opened. What arrives in a lane after that counts as
+// simultaneous with the event it is opened for: it makes the lane due, and is next. A gather needs
+// no check: its lane has a row.
+func (r *readBatch) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Openings) == 0 {
 		return
 	}
@@ -55,8 +55,8 @@ func (r *reading) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
 	})
 }
 
-// writeEvents records events with what was decided on them.
-func (w writing) writeEvents(b *pgx.Batch) {
+// writeEvents inserts fresh events with their verdicts.
+func (w writeBatch) writeEvents(b *pgx.Batch) {
 	if len(w.Events) == 0 {
 		return
 	}
@@ -77,8 +77,8 @@ func (w writing) writeEvents(b *pgx.Batch) {
 		seqs, rows.workspace, rows.id, rows.typ, rows.rule, rows.tenant, rows.lane, rows.created, rows.received, rows.data, verdicts, answers, judges, decided)
 }
 
-// writeLeases makes lanes this engine's that were opened.
-func (w writing) writeLeases(b *pgx.Batch) {
+// writeLeases leases lanes that were opened.
+func (w writeBatch) writeLeases(b *pgx.Batch) {
 	if len(w.Opened) == 0 {
 		return
 	}

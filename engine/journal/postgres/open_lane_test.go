@@ -12,8 +12,7 @@ import (
 )
 
 // TestToldTwiceInATransaction has deliveries of one event in one transaction, into two lanes: one
-// is recorded, and the transaction is carried out once. Repeating it would keep every other
-// delivery waiting.
+// is recorded, and the transaction runs once. A retry would delay every other delivery.
 func TestToldTwiceInATransaction(t *testing.T) {
 	t.Parallel()
 	for _, accepted := range []bool{false, true} {
@@ -30,7 +29,7 @@ func TestToldTwiceInATransaction(t *testing.T) {
 			}
 			ops = append(ops, &operation{Operation: s.Operation()})
 		}
-		want := 1 // of the two
+		want := 1 // one of the two
 		if accepted {
 			ops = append(ops, &operation{Operation: ledger.Accept([]rules.Event{it("c")}, []string{"{}"}, []bool{false})})
 			want = 0

@@ -16,7 +16,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// refusedWith opens a journal in vain, and checks what the message says.
+// refusedWith checks that a journal cannot be opened, and the error message.
 func refusedWith(t *testing.T, address string, o Options, says ...string) {
 	t.Helper()
 	j, err := Open(t.Context(), address, o)
@@ -34,7 +34,7 @@ func refusedWith(t *testing.T, address string, o Options, says ...string) {
 	}
 }
 
-// TestManyStart opens a journal that is not there yet by many engines at once.
+// TestManyStart has many engines open a journal at once that does not exist yet.
 func TestManyStart(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -83,7 +83,7 @@ func name(address string) string {
 	return name
 }
 
-// TestVersionsMeet opens a journal that engines of other versions have written.
+// TestVersionsMeet opens journals that engines of other versions have written.
 func TestVersionsMeet(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -91,7 +91,7 @@ func TestVersionsMeet(t *testing.T) {
 	j := open(t, address, Options{})
 	newest := count(t, j, `SELECT max(version_id) FROM quando.goose_db_version`)
 	server.Exec(t, name(address), `INSERT INTO quando.goose_db_version (version_id, is_applied) VALUES ($1, true)`, newest+1)
-	// One version ahead is how it is while engines are replaced one after another.
+	// One version ahead is the normal state of a rolling update.
 	accept(t, open(t, address, Options{}), event("1", "a"))
 	open(t, address, Options{Beside: true})
 	server.Exec(t, name(address), `INSERT INTO quando.goose_db_version (version_id, is_applied) VALUES ($1, true)`, newest+2)
@@ -100,7 +100,7 @@ func TestVersionsMeet(t *testing.T) {
 	}
 }
 
-// TestNotices looks at who is woken by what others put into the journal.
+// TestNotices checks which engines are woken by what others record.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -109,7 +109,7 @@ func TestNotices(t *testing.T) {
 	beside := open(t, address, Options{Beside: true})
 	hears(t, j, func() { accept(t, beside, event(fmt.Sprint(time.Now().UnixNano()), "a")) })
 
-	// What a command puts there before it ends is told too.
+	// A command sends its notice before it ends.
 	last, err := Open(t.Context(), address, Options{Beside: true})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// hears repeats something until an engine hears of it: it may not be listening yet.
+// hears repeats do until an engine receives a notice: it may not be listening yet.
 func hears(t *testing.T, j *Journal, do func()) {
 	t.Helper()
 	drain(j)
@@ -141,7 +141,7 @@ func hears(t *testing.T, j *Journal, do func()) {
 	t.Error("nobody heard of it")
 }
 
-// drain forgets the news that there is when an engine begins to listen.
+// drain discards the news of an engine that begins to listen.
 func drain(j *Journal) {
 	for {
 		select {
@@ -152,7 +152,7 @@ func drain(j *Journal) {
 	}
 }
 
-// TestPooler puts a pooler in between that gives every transaction another connection.
+// TestPooler uses a pooler that gives every transaction another connection.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("pgbouncer")
@@ -189,8 +189,8 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// pooled starts a pooler and returns the address of a database through it. Notices are heard at the
-// server itself.
+// pooled starts a pooler and returns the address of a database through it. LISTEN uses the server
+// itself.
 func pooled(t *testing.T, program string, server *postgrestest.Server, database string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -229,8 +229,8 @@ func pooled(t *testing.T, program string, server *postgrestest.Server, database 
 	return ""
 }
 
-// TestOneConnection opens a journal whose address allows one connection only: it is made, and can
-// be written.
+// TestOneConnection opens a journal whose address allows only one connection: it is created, and
+// can be written.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -1,4 +1,4 @@
-// Package postgres keeps the engine's journal in a PostgreSQL database, which many engines may
+// Package postgres stores the engine's journal in a PostgreSQL database, which many engines may
 // share.
 package postgres
 
@@ -18,26 +18,27 @@ import (
 
 // A Journal is a journal.Journal and a journal.Reader in a database.
 //
-// Events have a writer of their own beside the one of everything else; each puts what is waiting
-// into one transaction. A context that ends while a call waits for its turn takes the call back:
-// nothing is recorded, and its error is returned. Once its transaction has begun the call is waited
-// for, so that the caller knows: a commit that was not answered is looked for in the database.
+// There is one writer for events and one for everything else; each runs all pending operations in
+// one transaction. If a context ends while its call is in the queue, the call is withdrawn: nothing
+// is recorded, and the context's error is returned. Once its transaction has begun the call waits
+// for the result, so that the caller knows: if the answer to a commit is lost, the writer looks for
+// the commit in the database.
 type Journal struct {
-	where  string // the address as it may be shown
-	beside bool
-	lease  time.Duration
-	engine int64 // its number among the engines; 0 beside one
+	where    string // the address without its password
+	attached bool
+	lease    time.Duration
+	engine   int64 // its id in the table engines; 0 if attached
 
 	pool    *pgxpool.Pool
 	accepts *writer
 	changes *writer
 	claims  *claims
-	prune   pruning
+	prune   pruneProgress
 	notices *notices
 
-	following *following
+	follower *follower
 
-	newest atomic.Int64 // the highest number of an event that it has seen
+	newest atomic.Int64 // the highest event number that it has seen
 
 	fail func(Point) error
 
@@ -57,15 +58,15 @@ var (
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
-	// Beside opens a journal that engines may be using: to look, and to accept, ask, hold and lift.
-	// There must be one. Claim, Save, Follow and Prune are refused.
+	// Beside opens a journal that engines may be using: to read, and to accept, ask, hold and lift.
+	// The journal must exist. Claim, Save, Follow and Prune return an error.
 	Beside bool
 
-	// Lease is how long an engine that is not heard of keeps its lanes. The zero value is 10 seconds.
+	// Lease is how long an engine without heartbeats keeps its lanes. The zero value is 10 seconds.
 	Lease time.Duration
 
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or
-	// after it, so that everything is and nobody is told.
+	// after it, so that everything is recorded but the callers get an error.
 	Fail func(Point) error
 }
 
@@ -78,10 +79,10 @@ const (
 	AfterCommit
 )
 
-var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
+var errAttached = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
-// Open opens the journal at an address, postgres://user:password@host/database, and makes it where
-// there is none: its tables are in the schema quando of that database.
+// Open opens the journal at an address, postgres://user:password@host/database, and creates it if
+// it does not exist: its tables are in the schema quando of that database.
 func Open(ctx context.Context, address string, o Options) (*Journal, error) {
 	a, err := parse(address)
 	if err != nil {
@@ -93,7 +94,7 @@ func Open(ctx context.Context, address string, o Options) (*Journal, error) {
 	if o.Fail == nil {
 		o.Fail = func(Point) error { return nil }
 	}
-	j := &Journal{where: a.shown, beside: o.Beside, lease: o.Lease, fail: o.Fail, following: newFollowing()}
+	j := &Journal{where: a.shown, attached: o.Beside, lease: o.Lease, fail: o.Fail, follower: newFollower()}
 	if err := j.open(ctx, a, o); err != nil {
 		j.Close()
 		return nil, fmt.Errorf("journal %s: %w", a.shown, explain(err))
@@ -112,9 +113,9 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	if err := j.pool.QueryRow(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM quando.events_seq`).Scan(&newest); err != nil {
 		return err
 	}
-	j.saw(newest)
+	j.sawEvent(newest)
 	if o.Beside {
-		if err := uncopied(ctx, j.pool); err != nil {
+		if err := refuseUnfinishedCopy(ctx, j.pool); err != nil {
 			return err
 		}
 	} else {
@@ -131,23 +132,23 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	j.working.Go(func() { j.notices.send(background) })
 	if !o.Beside {
 		j.working.Go(func() { j.notices.listen(background, a.listen) })
-		j.working.Go(func() { j.live(background) })
+		j.working.Go(func() { j.sendHeartbeats(background) })
 	}
 	return nil
 }
 
-// writerName is what a journal's writers are called: no two that are open at once have the same.
+// writerName returns a prefix for the names of a journal's writers, which is unique among open
+// journals.
 func writerName(engine int64) string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s %d %d %d", host, os.Getpid(), engine, time.Now().UnixNano())
 }
 
-// News has something when another process has put something into the journal. What is due later,
-// and what came while the connection was broken, is not told of.
+// News receives a value when another process has made a lane due. It receives none for what is due
+// later, nor for what was recorded while the connection was broken.
 func (j *Journal) News() <-chan struct{} { return j.notices.news }
 
-// Close lets what is waiting come to an end, and gives back what was claimed. It may be called
-// twice.
+// Close waits for pending operations, and releases what was claimed. It may be called twice.
 func (j *Journal) Close() error {
 	j.closing.Do(func() {
 		if j.accepts != nil {
@@ -159,7 +160,7 @@ func (j *Journal) Close() error {
 		}
 		j.working.Wait()
 		if j.notices != nil {
-			j.leave()
+			j.unregister()
 		}
 		if j.pool != nil {
 			j.pool.Close()

@@ -22,7 +22,7 @@ func open(t testing.TB, address string, o Options) *Journal {
 	return j
 }
 
-// die ends the heart of an engine and lets its leases run out, as if it had been killed some time
+// die stops the heartbeats of an engine and expires its leases, as if it had been killed some time
 // ago.
 func die(t testing.TB, j *Journal) {
 	t.Helper()
@@ -33,14 +33,14 @@ func die(t testing.TB, j *Journal) {
 	}
 }
 
-// TestJournal holds the journal to what every journal promises.
+// TestJournal runs the conformance tests.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	suite(t, server.Database(t))
 }
 
-// suite runs the tests of every journal in one database, which is emptied before each.
+// suite runs the conformance tests in one database, which is emptied before each.
 func suite(t *testing.T, address string) {
 	journaltest.Run(t, journaltest.Setup{
 		Open: func(t *testing.T) journaltest.Journal {

@@ -13,12 +13,12 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// ErrBusy says that somebody else keeps a journal's tables locked.
+// ErrBusy says that another session has locked a journal's tables.
 var ErrBusy = errors.New("it is locked")
 
-// Probe finds out whether a journal can be written at present: whether somebody keeps one of its
-// tables locked for longer than a patience. It writes nothing. Where it is locked, it names the
-// sessions that have the locks.
+// Probe reports whether a journal can be written now: it returns ErrBusy if another session has one
+// of its tables locked for longer than a patience, and names the sessions that hold the locks. It
+// writes nothing.
 func Probe(ctx context.Context, where string, patience time.Duration) (who string, err error) {
 	a, err := parse(where)
 	if err != nil {
@@ -33,21 +33,21 @@ func Probe(ctx context.Context, where string, patience time.Duration) (who strin
 	for _, t := range stored.Tables {
 		tables = append(tables, "quando."+t.Name)
 	}
-	err = lockable(ctx, conn, strings.Join(tables, ", "), patience)
+	err = tryLock(ctx, conn, strings.Join(tables, ", "), patience)
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case ok && (pg.Code == "42P01" || pg.Code == "3F000"): // there are no tables yet
 		return "", nil
 	case ok && pg.Code == "55P03":
-		return lockers(ctx, conn), fmt.Errorf("%w by another program for more than %s", ErrBusy, patience)
+		return lockHolders(ctx, conn), fmt.Errorf("%w by another program for more than %s", ErrBusy, patience)
 	case err != nil:
 		return "", fmt.Errorf("journal %s: %w", a.shown, explain(err))
 	}
 	return "", nil
 }
 
-// lockable takes the locks that whoever writes needs, and gives them back.
-func lockable(ctx context.Context, conn *pgx.Conn, tables string, patience time.Duration) error {
+// tryLock acquires the locks that a writer needs, and releases them.
+func tryLock(ctx context.Context, conn *pgx.Conn, tables string, patience time.Duration) error {
 	x, err := conn.Begin(ctx)
 	if err != nil {
 		return err
@@ -59,15 +59,15 @@ func lockable(ctx context.Context, conn *pgx.Conn, tables string, patience time.
 	return errors.Join(err, x.Rollback(ctx))
 }
 
-// lockers names the sessions that keep tables of the journal from being written; empty where the
+// lockHolders names the sessions that hold conflicting locks on tables of the journal; empty if the
 // database does not tell.
-func lockers(ctx context.Context, conn *pgx.Conn) string {
+func lockHolders(ctx context.Context, conn *pgx.Conn) string {
 	var list []string
 	rows, err := conn.Query(ctx, `SELECT DISTINCT a.pid, coalesce(a.usename::text, ''), coalesce(a.application_name, ''), coalesce(a.state, '') FROM pg_locks l
 		JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_stat_activity a ON a.pid = l.pid
 		WHERE n.nspname = 'quando' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') ORDER BY a.pid`)
-	_ = scanAll(rows, err, func(rows pgx.Rows) error { // without names, somebody has to look
+	_ = scanAll(rows, err, func(rows pgx.Rows) error { // the names are optional
 		var pid int
 		var user, program, state string
 		err := rows.Scan(&pid, &user, &program, &state)

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	pruneSize = 500                 // rows that are looked at in one transaction
-	idsKept   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotsKept = 24 * time.Hour      // how long a slot outlives its window
+	pruneSize     = 500                 // rows that one transaction reads
+	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
+	slotRetention = 24 * time.Hour      // how long a slot outlives its window
 )
 
-// pruneLock is the key under which one engine at a time prunes.
+// pruneLock is the advisory lock for pruning.
 const pruneLock = migrationLock + 2
 
-// pruning is how far Prune has come with the contents of events: those that must stay are passed
-// once, not again and again.
-type pruning struct {
+// pruneProgress is how far Prune has scanned the contents of events: it passes those that must stay
+// only once.
+type pruneProgress struct {
 	mu            sync.Mutex
 	received, seq int64
-	folded        int64 // the hour in which what engines that are gone have counted was last put together
-	versions      int64 // the hour in which rules that no run follows were last looked for, which goes through all runs
+	mergedHour    int64 // the hour of the last merge of counts of engines that are gone
+	versionsHour  int64 // the hour of the last search for unused versions, which scans all runs
 }
 
 const (
-	// Runs go with their steps. One of which something is asked stays until it is answered.
+	// deleteRuns deletes runs with their steps. A run with a request stays until the request is
+	// answered.
 	deleteRuns = `WITH gone AS (DELETE FROM quando.runs WHERE id IN (SELECT id FROM quando.runs
 			WHERE state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at < $1 AND asked IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id),
 		steps AS (DELETE FROM quando.steps s USING gone WHERE s.run = gone.id)
@@ -50,52 +51,52 @@ const (
 
 	selectContents = `SELECT received_at, seq FROM quando.events WHERE data IS NOT NULL AND received_at < $1 AND (received_at, seq) > ($2, $3) ORDER BY received_at, seq LIMIT $4`
 
-	// Contents stay that are undecided, being gathered, or what an unfinished run came of. What is
-	// gathered is read once, however much it is.
+	// updateContents deletes contents, except of events that are undecided, being gathered, or needed
+	// by an unfinished run. It reads the gathered events once, however many there are.
 	updateContents = `UPDATE quando.events e SET data = NULL, verdicts = NULL, answers = NULL, judges = NULL WHERE e.seq = ANY($1::bigint[]) AND e.decided
 		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.event = e.seq AND NOT r.finished)
 		AND e.seq <> ALL (ARRAY(SELECT k.seq FROM unnest($1::bigint[]) k (seq) JOIN (
 			SELECT g.value::bigint AS seq FROM quando.runs r CROSS JOIN LATERAL json_array_elements_text(r.gathered::json) g WHERE NOT r.finished AND r.gathered IS NOT NULL
 			UNION ALL SELECT g.value::bigint FROM quando.gathers h CROSS JOIN LATERAL json_array_elements_text(h.events::json) g) g ON g.seq = k.seq))`
 
-	// The source of a rule stays that a run follows, or that one is about to begin with, which then
-	// keeps it locked.
+	// lockVersions selects the sources of rules that no run has. It skips those that a transaction has
+	// locked which is starting a run.
 	lockVersions   = `SELECT hash FROM quando.rule_versions v WHERE NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.rule = v.rule AND r.version = v.hash) FOR UPDATE SKIP LOCKED`
 	deleteVersions = `DELETE FROM quando.rule_versions v WHERE v.hash = ANY($1::text[]) AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.rule = v.rule AND r.version = v.hash)`
 )
 
-// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of
-// things of which there may be more. Where another engine is at it, there is nothing left to do.
+// Prune deletes what is older than keep; nothing if keep is 0. It returns after the first kind of
+// rows of which there may be more. If another engine is pruning, it does nothing.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error) {
-	if j.beside {
-		return false, errBeside
+	if j.attached {
+		return false, errAttached
 	}
 	if keep <= 0 {
 		return false, nil
 	}
 	j.prune.mu.Lock()
 	defer j.prune.mu.Unlock()
-	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
-	for _, part := range []func(pgx.Tx) (bool, error){
-		rows(ctx, deleteRuns, old),
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idRetention))
+	for _, step := range []func(pgx.Tx) (bool, error){
+		pruneRows(ctx, deleteRuns, old),
 		func(t pgx.Tx) (bool, error) { return j.pruneContents(ctx, t, old) },
-		rows(ctx, deleteEvents, older),
-		rows(ctx, deleteCaused, older),
-		rows(ctx, deleteFound, older),
-		rows(ctx, deleteSeen, older),
-		rows(ctx, deleteSlots, stored.Micros(now.Add(-slotsKept))),
-		rows(ctx, deleteCounts, old/ledger.AnHour),
-		rows(ctx, deleteRuleCounts, old/ledger.AnHour),
-		rows(ctx, deleteReasons, old/ledger.ADay),
-		func(t pgx.Tx) (bool, error) { return false, j.fold(ctx, t, now) },
+		pruneRows(ctx, deleteEvents, older),
+		pruneRows(ctx, deleteCaused, older),
+		pruneRows(ctx, deleteFound, older),
+		pruneRows(ctx, deleteSeen, older),
+		pruneRows(ctx, deleteSlots, stored.Micros(now.Add(-slotRetention))),
+		pruneRows(ctx, deleteCounts, old/ledger.AnHour),
+		pruneRows(ctx, deleteRuleCounts, old/ledger.AnHour),
+		pruneRows(ctx, deleteReasons, old/ledger.ADay),
+		func(t pgx.Tx) (bool, error) { return false, j.mergeCounts(ctx, t, now) },
 		func(t pgx.Tx) (bool, error) { return false, j.pruneVersions(ctx, t, now) },
 	} {
 		err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-			var mine bool
-			if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(pruneLock)).Scan(&mine); err != nil || !mine {
+			var acquired bool
+			if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(pruneLock)).Scan(&acquired); err != nil || !acquired {
 				return err
 			}
-			more, err = part(t)
+			more, err = step(t)
 			return err
 		})
 		if err != nil {
@@ -111,13 +112,13 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	return more, nil
 }
 
-// rows carries out a statement that deletes up to so many rows that are older than a time. It finds
-// them by an index: the database takes rows that have no time yet for very old ones, and would go
-// through a whole table to find a few where there are none.
-func rows(ctx context.Context, query string, old int64) func(pgx.Tx) (bool, error) {
+// pruneRows returns a function that deletes up to pruneSize rows older than a time. It forces the
+// use of an index: the planner's statistics count rows without a time as very old, and it would
+// scan a whole table to find a few or no rows.
+func pruneRows(ctx context.Context, query string, old int64) func(pgx.Tx) (bool, error) {
 	return func(t pgx.Tx) (bool, error) {
 		n := 0
-		if _, err := t.Exec(ctx, `SELECT `+byIndex); err != nil {
+		if _, err := t.Exec(ctx, `SELECT `+forceIndexes); err != nil {
 			return false, err
 		}
 		err := t.QueryRow(ctx, query, old, pruneSize).Scan(&n)
@@ -125,7 +126,7 @@ func rows(ctx context.Context, query string, old int64) func(pgx.Tx) (bool, erro
 	}
 }
 
-// pruneContents forgets the data and the verdicts of events.
+// pruneContents deletes the data and the verdicts of events.
 func (j *Journal) pruneContents(ctx context.Context, t pgx.Tx, old int64) (more bool, err error) {
 	var seqs []int64
 	received, seq := j.prune.received, j.prune.seq
@@ -151,14 +152,14 @@ func (j *Journal) pruneContents(ctx context.Context, t pgx.Tx, old int64) (more 
 	return more, nil
 }
 
-// pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a
-// run that begins meanwhile is seen. Once an hour is often enough.
+// pruneVersions deletes the sources of rules that no run has. It locks them first, so that it sees
+// a run that starts in the meantime. It runs once an hour.
 func (j *Journal) pruneVersions(ctx context.Context, t pgx.Tx, now time.Time) error {
 	hour := stored.Micros(now) / ledger.AnHour
-	if hour == j.prune.versions {
+	if hour == j.prune.versionsHour {
 		return nil
 	}
-	j.prune.versions = hour
+	j.prune.versionsHour = hour
 	unused := []string{}
 	found, err := t.Query(ctx, lockVersions)
 	err = scanAll(found, err, func(rows pgx.Rows) error {

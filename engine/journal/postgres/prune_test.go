@@ -9,9 +9,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// TestPruneByIndex has many runs and nothing to forget, in a database that would rather go through
-// a whole table, as one does that takes runs without an end for very old ones: Prune must not go
-// through all runs to find that out, as it looks every minute.
+// TestPruneByIndex has many runs and nothing to delete, in a database that prefers a full scan, as
+// one does whose statistics count runs without an end as very old: Prune must not scan all runs to
+// find that out, as it runs every minute.
 func TestPruneByIndex(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -29,13 +29,13 @@ func TestPruneByIndex(t *testing.T) {
 	if _, err := j.pool.Exec(t.Context(), `ANALYZE quando.runs`); err != nil {
 		t.Fatal(err)
 	}
-	read := func() int { // from the table, not by an index
+	read := func() int { // rows read by sequential scans
 		if _, err := j.pool.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`); err != nil {
 			t.Fatal(err)
 		}
 		return postgrestest.Count(t, address, `SELECT seq_tup_read FROM pg_stat_user_tables WHERE schemaname = 'quando' AND relname = 'runs'`)
 	}
-	if _, err := j.Prune(t.Context(), time.Now(), 24*time.Hour); err != nil { // what is done once an hour is done now
+	if _, err := j.Prune(t.Context(), time.Now(), 24*time.Hour); err != nil { // the hourly work runs now
 		t.Fatal(err)
 	}
 	settled := func() int {
@@ -46,7 +46,7 @@ func TestPruneByIndex(t *testing.T) {
 				return now
 			}
 			last = now
-			time.Sleep(1500 * time.Millisecond) // sessions tell what they did about once a second
+			time.Sleep(1500 * time.Millisecond) // sessions report their statistics about once a second
 		}
 		return last
 	}
@@ -61,7 +61,8 @@ func TestPruneByIndex(t *testing.T) {
 	}
 }
 
-// TestStatementsOfPrune have a plan by an index, whatever the database thinks of a table.
+// TestStatementsOfPrune checks that the statements have a plan by an index, whatever the planner's
+// statistics.
 func TestStatementsOfPrune(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})
@@ -71,7 +72,7 @@ func TestStatementsOfPrune(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.Exec(t.Context(), `SELECT `+byIndex); err != nil {
+		if _, err := tx.Exec(t.Context(), `SELECT `+forceIndexes); err != nil {
 			t.Fatal(err)
 		}
 		query = strings.NewReplacer("$1", "5", "$2", "500").Replace(query)

@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// each reads rows for somebody who looks.
+// each calls scan for each row of a query.
 func (j *Journal) each(ctx context.Context, query string, args []any, scan func(pgx.Rows) error) error {
 	rows, err := j.pool.Query(ctx, query, args...)
 	return explain(scanAll(rows, err, scan))
@@ -34,20 +34,20 @@ func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*jou
 	return events, nil
 }
 
-// Cursor returns a position that was kept.
+// Cursor returns a stored position.
 func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 	var value string
-	err := j.pool.QueryRow(ctx, `SELECT value FROM quando.cursors WHERE name = $1`, keep(name)).Scan(text{&value})
+	err := j.pool.QueryRow(ctx, `SELECT value FROM quando.cursors WHERE name = $1`, encodeText(name)).Scan(text{&value})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return "", fmt.Errorf("cursor %s: %w", name, explain(err))
 	}
 	return value, nil
 }
 
-// SetCursor keeps a position.
+// SetCursor stores a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
-	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
-		b.Queue(`INSERT INTO quando.cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, keep(name), keep(value))
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, extra: func(b *pgx.Batch) {
+		b.Queue(`INSERT INTO quando.cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, encodeText(name), encodeText(value))
 	}})
 	if err != nil {
 		return fmt.Errorf("cursor %s: %w", name, err)
@@ -55,15 +55,15 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// SwapCursor keeps a position where the one before it is still old.
+// SwapCursor stores a position if the stored one is still old.
 func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
-	swapped := false // who stops waiting does not look at it
+	swapped := false // a caller that stops waiting does not read it
 	query := `UPDATE quando.cursors SET value = $2 WHERE name = $1 AND value = $3`
 	if old == "" {
 		query = `INSERT INTO quando.cursors AS c (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE c.value = $3`
 	}
-	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
-		b.Queue(query, keep(name), keep(value), keep(old)).Exec(func(done pgconn.CommandTag) error {
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, extra: func(b *pgx.Batch) {
+		b.Queue(query, encodeText(name), encodeText(value), encodeText(old)).Exec(func(done pgconn.CommandTag) error {
 			swapped = done.RowsAffected() == 1
 			return nil
 		})
@@ -89,27 +89,27 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 	}
 	return j.events(ctx, `SELECT `+eventColumns+` FROM quando.events e
 		WHERE e.lane = $1 AND e.workspace = $2 AND e.created_at >= $3 AND e.type = ANY($4::text[]) AND e.data IS NOT NULL ORDER BY e.created_at, e.seq LIMIT $5`,
-		keep(lane), keep(workspace), stored.Micros(since), keepAll(types), max)
+		encodeText(lane), encodeText(workspace), stored.Micros(since), encodeTexts(types), max)
 }
 
 // Count returns how many events of a type a lane has had since a time.
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
 	var n int
 	err := j.pool.QueryRow(ctx, `SELECT count(*) FROM quando.events WHERE lane = $1 AND workspace = $2 AND created_at >= $3 AND type = $4`,
-		keep(lane), keep(workspace), stored.Micros(since), keep(typ)).Scan(&n)
+		encodeText(lane), encodeText(workspace), stored.Micros(since), encodeText(typ)).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", explain(err))
 	}
 	return n, nil
 }
 
-// Newest returns the number of the newest event that this engine has recorded, or has found in a
-// lane that it claimed, or that was there when it began.
+// Newest returns the number of the newest event that this engine has recorded, or has loaded with a
+// claimed lane, or that existed when it started.
 func (j *Journal) Newest() int64 { return j.newest.Load() }
 
-// saw notes the number of an event. Numbers come from a sequence, so that one that was given is
-// lower than all that follow, whatever became of its transaction.
-func (j *Journal) saw(event int64) {
+// sawEvent records the number of an event. Numbers come from a sequence, so that one that was
+// assigned is lower than all that follow, whether its transaction commits or not.
+func (j *Journal) sawEvent(event int64) {
 	for {
 		newest := j.newest.Load()
 		if event <= newest || j.newest.CompareAndSwap(newest, event) {
@@ -118,15 +118,15 @@ func (j *Journal) saw(event int64) {
 	}
 }
 
-// Caused returns what own calls caused.
+// Caused returns expected events of own calls.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
 	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM quando.caused WHERE workspace = $1 AND object = ANY($2::text[])`
-	args := []any{keep(workspace), keepAll(objects)}
+	args := []any{encodeText(workspace), encodeTexts(objects)}
 	if typ != "" {
-		query, args = query+` AND event = $3`, append(args, keep(typ))
+		query, args = query+` AND event = $3`, append(args, encodeText(typ))
 	}
 	var caused []journal.Caused
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows pgx.Rows) error {
@@ -149,7 +149,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 // Version returns the source of a rule by the hash of its version.
 func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
-	err := j.pool.QueryRow(ctx, `SELECT source FROM quando.rule_versions WHERE hash = $1`, keep(hash)).Scan(text{&source})
+	err := j.pool.QueryRow(ctx, `SELECT source FROM quando.rule_versions WHERE hash = $1`, encodeText(hash)).Scan(text{&source})
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = journal.ErrNoVersion
 	}

@@ -11,7 +11,7 @@ import (
 
 const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
 
-// scanEvent reads the columns of an event, after others.
+// scanEvent scans the columns of an event, after others.
 func scanEvent(rows pgx.Rows, before ...any) (*journal.Event, error) {
 	e := &journal.Event{}
 	var created, received int64
@@ -26,7 +26,7 @@ func scanEvent(rows pgx.Rows, before ...any) (*journal.Event, error) {
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
 	r.started_at, r.wake_at, r.finished_at, r.reason, r.asked`
 
-// scanRun reads the columns of a run, after others.
+// scanRun scans the columns of a run, after others.
 func scanRun(rows pgx.Rows, before ...any) (*journal.Run, error) {
 	r := &journal.Run{}
 	var started, wake, finished int64
@@ -44,20 +44,20 @@ const (
 	selectSteps = `SELECT ` + stepColumns + ` FROM quando.steps s WHERE s.run = ANY($1::bigint[]) ORDER BY s.run, s.n`
 )
 
-// scanStep reads the columns of a step.
+// scanStep scans the columns of a step.
 func scanStep(rows pgx.Rows) (run int64, s *journal.Step, err error) {
 	s = &journal.Step{}
 	var record *string
 	err = rows.Scan(&run, &s.N, text{&s.Path}, text{&s.Verb}, text{&s.Key}, &s.State, &s.Attempts, text{&s.Error}, &record)
 	if record != nil {
-		s.Record = json.RawMessage(kept(*record))
+		s.Record = json.RawMessage(decodeText(*record))
 	}
 	return run, s, err
 }
 
 const gatherColumns = `g.workspace, g.rule, g.by, g.lane, g.events, g.since, g.until, g.quiet, g.at_most`
 
-// scanGather reads the columns of a gather, after others.
+// scanGather scans the columns of a gather, after others.
 func scanGather(rows pgx.Rows, before ...any) (*journal.Gather, error) {
 	g := &journal.Gather{}
 	var since, until int64
@@ -68,12 +68,12 @@ func scanGather(rows pgx.Rows, before ...any) (*journal.Gather, error) {
 	return g, stored.ReadGather(g, since, until, events)
 }
 
-// each reads the rows of a queued statement, one call of scan each.
+// each calls scan for each row of a queued statement.
 func each(q *pgx.QueuedQuery, scan func(pgx.Rows) error) {
 	q.Query(func(rows pgx.Rows) error { return scanAll(rows, nil, scan) })
 }
 
-// scanAll goes through rows to the end.
+// scanAll calls scan for each row.
 func scanAll(rows pgx.Rows, err error, scan func(pgx.Rows) error) error {
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 
 // Save records a change of a claimed lane.
 func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
-	if j.beside {
-		return errBeside
+	if j.attached {
+		return errAttached
 	}
 	s := ledger.NewSave(lane, change)
 	err := s.Encode()
@@ -30,7 +30,7 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 	}
 	if bound, full := errors.AsType[*journal.BoundError](err); full {
 		var unknown error
-		if bound.Own, unknown = j.takenBy(ctx, lane.Workspace, bound.Slot, stored.Micros(change.At)); unknown != nil {
+		if bound.Own, unknown = j.hasOwnSlot(ctx, lane.Workspace, bound.Slot, stored.Micros(change.At)); unknown != nil {
 			err = unknown
 		}
 	}
@@ -40,10 +40,10 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 	return nil
 }
 
-// takenBy reports whether a slot's rule has taken some of those that fill its window.
-func (j *Journal) takenBy(ctx context.Context, workspace string, slot journal.Slot, now int64) (own bool, err error) {
+// hasOwnSlot reports whether a slot's own rule took some of the slots that fill its window.
+func (j *Journal) hasOwnSlot(ctx context.Context, workspace string, slot journal.Slot, now int64) (own bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM quando.slots WHERE workspace = $1 AND key = $2 AND rule = $3 AND at > $4)`
-	err = j.each(ctx, query, []any{keep(workspace), keep(slot.Key), keep(slot.Rule), now - slot.Per.Microseconds()}, func(rows pgx.Rows) error {
+	err = j.each(ctx, query, []any{encodeText(workspace), encodeText(slot.Key), encodeText(slot.Rule), now - slot.Per.Microseconds()}, func(rows pgx.Rows) error {
 		return rows.Scan(&own)
 	})
 	return own, err

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Counts returns what was counted.
+// Counts returns counts.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
 	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
 	rule, table := `''`, `quando.counts`
@@ -23,9 +23,9 @@ func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.
 	var counts []journal.Count
 	err := j.each(ctx, `SELECT (hour - $1) / $2, workspace, `+rule+`, what, detail, sum(n)::bigint FROM `+table+` WHERE hour >= $1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows pgx.Rows) error {
 		var c journal.Count
-		var stretch int64
-		err := rows.Scan(&stretch, text{&c.Workspace}, text{&c.Rule}, &c.What, text{&c.Detail}, &c.N)
-		c.From = time.UnixMicro((first + stretch*every) * ledger.AnHour).UTC()
+		var period int64
+		err := rows.Scan(&period, text{&c.Workspace}, text{&c.Rule}, &c.What, text{&c.Detail}, &c.N)
+		c.From = time.UnixMicro((first + period*every) * ledger.AnHour).UTC()
 		counts = append(counts, c)
 		return err
 	})
@@ -55,7 +55,7 @@ func (j *Journal) LastFired(ctx context.Context) (map[journal.RuleName]time.Time
 func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]journal.Reason, error) {
 	var reasons []journal.Reason
 	err := j.each(ctx, `SELECT outcome, clause, sum(n)::bigint, max(event), (array_agg(at ORDER BY event DESC))[1] FROM quando.reasons WHERE workspace = $1 AND rule = $2 AND day >= $3
-		GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`, []any{keep(workspace), keep(rule), stored.Micros(since) / ledger.ADay}, func(rows pgx.Rows) error {
+		GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`, []any{encodeText(workspace), encodeText(rule), stored.Micros(since) / ledger.ADay}, func(rows pgx.Rows) error {
 		var r journal.Reason
 		var at int64
 		err := rows.Scan(&r.Outcome, text{&r.Clause}, &r.N, &r.Event, &at)
@@ -69,8 +69,8 @@ func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since tim
 	return reasons, nil
 }
 
-// Extent returns how much the journal holds. Numbers that were given to nobody, as to an event that
-// came twice, count too.
+// Extent returns how much the journal holds. It includes skipped numbers, such as those of
+// duplicate events.
 func (j *Journal) Extent(ctx context.Context) (e journal.Extent, err error) {
 	var oldest int64
 	err = j.pool.QueryRow(ctx, `SELECT (SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM quando.events), (SELECT coalesce(max(id) - min(id) + 1, 0) FROM quando.runs),

@@ -10,10 +10,10 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// writeTally queues the sums of the transaction. They are added to rows that are this engine's
-// alone: a row that all engines add to would be locked by each of them until its commit is on disk,
-// and let them commit one after another.
-func (w writing) writeTally(b *pgx.Batch) {
+// writeTally queues the counts of the transaction. It adds them to rows of this engine only: a row
+// that all engines share would be locked by each of them until its commit is on disk, and serialise
+// their commits.
+func (w writeBatch) writeTally(b *pgx.Batch) {
 	w.writeCounts(b)
 	w.writeReasons(b)
 	if len(w.Tally.Fired) == 0 {
@@ -30,7 +30,7 @@ func (w writing) writeTally(b *pgx.Batch) {
 		ON CONFLICT (workspace, rule, engine) DO UPDATE SET at = excluded.at`, w.engine, workspaces, names, ats)
 }
 
-func (w writing) writeCounts(b *pgx.Batch) {
+func (w writeBatch) writeCounts(b *pgx.Batch) {
 	type columns struct {
 		hours, ns                       []int64
 		workspaces, names, what, detail texts
@@ -60,7 +60,7 @@ func (w writing) writeCounts(b *pgx.Batch) {
 		ON CONFLICT (hour, workspace, rule, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`, w.engine, byRule.hours, byRule.workspaces, byRule.names, byRule.what, byRule.detail, byRule.ns)
 }
 
-func (w writing) writeReasons(b *pgx.Batch) {
+func (w writeBatch) writeReasons(b *pgx.Batch) {
 	if len(w.Tally.Reasons) == 0 {
 		return
 	}
@@ -80,37 +80,37 @@ func (w writing) writeReasons(b *pgx.Batch) {
 		w.engine, workspaces, names, days, outcomes, clauses, ns, events, ats)
 }
 
-// gone are rows of engines that are not there any more.
-const gone = ` WHERE engine <> 0 AND NOT EXISTS (SELECT 1 FROM quando.engines e WHERE e.id = engine) RETURNING *) `
+// ofGoneEngines selects rows of engines that are gone.
+const ofGoneEngines = ` WHERE engine <> 0 AND NOT EXISTS (SELECT 1 FROM quando.engines e WHERE e.id = engine) RETURNING *) `
 
-// folds put what engines that are gone have counted into one row each.
-var folds = []string{
-	`WITH gone AS (DELETE FROM quando.counts` + gone + `INSERT INTO quando.counts AS c (hour, workspace, what, detail, engine, n)
+// mergeQueries merge the counts of engines that are gone into one row each.
+var mergeQueries = []string{
+	`WITH gone AS (DELETE FROM quando.counts` + ofGoneEngines + `INSERT INTO quando.counts AS c (hour, workspace, what, detail, engine, n)
 		SELECT hour, workspace, what, detail, 0, sum(n) FROM gone GROUP BY 1, 2, 3, 4
 		ON CONFLICT (hour, workspace, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`,
-	`WITH gone AS (DELETE FROM quando.rule_counts` + gone + `INSERT INTO quando.rule_counts AS c (hour, workspace, rule, what, detail, engine, n)
+	`WITH gone AS (DELETE FROM quando.rule_counts` + ofGoneEngines + `INSERT INTO quando.rule_counts AS c (hour, workspace, rule, what, detail, engine, n)
 		SELECT hour, workspace, rule, what, detail, 0, sum(n) FROM gone GROUP BY 1, 2, 3, 4, 5
 		ON CONFLICT (hour, workspace, rule, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`,
-	`WITH gone AS (DELETE FROM quando.reasons` + gone + `INSERT INTO quando.reasons AS r (workspace, rule, day, outcome, clause, engine, n, event, at)
+	`WITH gone AS (DELETE FROM quando.reasons` + ofGoneEngines + `INSERT INTO quando.reasons AS r (workspace, rule, day, outcome, clause, engine, n, event, at)
 		SELECT workspace, rule, day, outcome, clause, 0, sum(n), max(event), (array_agg(at ORDER BY event DESC))[1] FROM gone GROUP BY 1, 2, 3, 4, 5
 		ON CONFLICT (workspace, rule, day, outcome, md5(clause), engine) DO UPDATE SET n = r.n + excluded.n,
 			at = CASE WHEN excluded.event >= r.event THEN excluded.at ELSE r.at END, event = greatest(r.event, excluded.event)`,
-	`WITH gone AS (DELETE FROM quando.fired` + gone + `INSERT INTO quando.fired AS f (workspace, rule, engine, at) SELECT workspace, rule, 0, max(at) FROM gone GROUP BY 1, 2
+	`WITH gone AS (DELETE FROM quando.fired` + ofGoneEngines + `INSERT INTO quando.fired AS f (workspace, rule, engine, at) SELECT workspace, rule, 0, max(at) FROM gone GROUP BY 1, 2
 		ON CONFLICT (workspace, rule, engine) DO UPDATE SET at = greatest(f.at, excluded.at)`,
 }
 
-// fold keeps the number of rows from growing with the number of engines that there ever were. Once
-// an hour is often enough.
-func (j *Journal) fold(ctx context.Context, t pgx.Tx, now time.Time) error {
+// mergeCounts keeps the number of rows from growing with the number of engines that there ever
+// were. It runs once an hour.
+func (j *Journal) mergeCounts(ctx context.Context, t pgx.Tx, now time.Time) error {
 	hour := stored.Micros(now) / ledger.AnHour
-	if hour == j.prune.folded {
+	if hour == j.prune.mergedHour {
 		return nil
 	}
-	for _, query := range folds {
+	for _, query := range mergeQueries {
 		if _, err := t.Exec(ctx, query); err != nil {
 			return err
 		}
 	}
-	j.prune.folded = hour
+	j.prune.mergedHour = hour
 	return nil
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// odd begins a text that is kept in quotes, because the database refuses it as it is.
-const odd = "\x01"
+// quotedPrefix begins a text that is stored quoted, because the database refuses it unquoted.
+const quotedPrefix = "\x01"
 
-// keep is how a text is kept. The database takes neither zero bytes nor what is not UTF-8, both of
-// which customers can write.
-func keep(s string) string {
-	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, odd) {
+// encodeText returns the stored form of a text. The database refuses zero bytes and invalid UTF-8,
+// both of which customers can send.
+func encodeText(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, quotedPrefix) {
 		return s
 	}
-	return odd + strconv.QuoteToASCII(s)
+	return quotedPrefix + strconv.QuoteToASCII(s)
 }
 
-// kept is a text that was kept.
-func kept(s string) string {
-	if quoted, ok := strings.CutPrefix(s, odd); ok {
+// decodeText decodes a stored text.
+func decodeText(s string) string {
+	if quoted, ok := strings.CutPrefix(s, quotedPrefix); ok {
 		if s, err := strconv.Unquote(quoted); err == nil {
 			return s
 		}
@@ -30,10 +30,10 @@ func kept(s string) string {
 	return s
 }
 
-func keepAll(texts []string) []string {
+func encodeTexts(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, s := range texts {
-		out[i] = keep(s)
+		out[i] = encodeText(s)
 	}
 	return out
 }
@@ -41,19 +41,19 @@ func keepAll(texts []string) []string {
 // texts are the values of a column.
 type texts []string
 
-func (t *texts) add(s string) { *t = append(*t, keep(s)) }
+func (t *texts) add(s string) { *t = append(*t, encodeText(s)) }
 
-// text reads a text that was kept into a string.
+// text scans a stored text into a string.
 type text struct{ into *string }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (t text) ScanText(v pgtype.Text) error {
-	*t.into = kept(v.String)
+	*t.into = decodeText(v.String)
 	return nil
 }
 
-// numbers is how a list of numbers is kept.
-func numbers(list []int64) string {
+// numbersText returns the stored form of a list of numbers.
+func numbersText(list []int64) string {
 	b := []byte{'['}
 	for i, n := range list {
 		if i > 0 {
@@ -64,9 +64,9 @@ func numbers(list []int64) string {
 	return string(append(b, ']'))
 }
 
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// arrayText is a list of texts as the database writes it; an empty one is nil.
+// arrayText returns the literal of an array of texts; nil if it is empty.
 func arrayText(list []string) *string {
 	if len(list) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func arrayText(list []string) *string {
 	var b strings.Builder
 	for i, s := range list {
 		b.WriteString([]string{`{"`, `","`}[min(i, 1)])
-		b.WriteString(quoted.Replace(keep(s)))
+		b.WriteString(arrayEscaper.Replace(encodeText(s)))
 	}
 	s := b.String() + `"}`
 	return &s

@@ -25,8 +25,8 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	return fresh, nil
 }
 
-// record writes an event down, and reports whether it is new.
-func (t *tx) record(e *rules.Event, data string) (bool, error) {
+// insertEvent inserts an event, and reports whether it is new.
+func (t *tx) insertEvent(e *rules.Event, data string) (bool, error) {
 	result, err := t.exec(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (workspace, id) DO NOTHING`,
 		e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data)

@@ -10,9 +10,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Audit keeps what a person changed.
+// Audit adds an entry to the audit log.
 func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
 		return err
 	}, nil))
@@ -22,7 +22,7 @@ func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
 	return nil
 }
 
-// Audits returns what people changed, the newest first.
+// Audits returns entries of the audit log, the newest first.
 func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]journal.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64

@@ -23,7 +23,7 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkAcceptFollowed accepts events while their mentions are taken up beside it.
+// BenchmarkAcceptFollowed accepts events while their mentions are indexed concurrently.
 func BenchmarkAcceptFollowed(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
@@ -43,13 +43,13 @@ func BenchmarkAcceptFollowed(b *testing.B) {
 			b.StopTimer()
 			stop()
 			group.Wait()
-			b.ReportMetric(100*float64(max(j.following.cursor, 0))/float64(b.N), "%-followed")
+			b.ReportMetric(100*float64(max(j.follower.cursor, 0))/float64(b.N), "%-followed")
 		})
 	}
 }
 
-// BenchmarkFollow takes up the mentions of events that nobody adds to: of a lane each, and of a few
-// lanes that are known.
+// BenchmarkFollow indexes the mentions of events while nothing else is recorded: of one lane each,
+// and of a few lanes whose mentions are cached.
 func BenchmarkFollow(b *testing.B) {
 	for _, lanes := range []int64{1_000_000, 100} {
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
@@ -83,7 +83,7 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkVerdicts does the same with a dozen rules that are asked and do not fire.
+// BenchmarkVerdicts is BenchmarkCycle with a dozen rules that do not fire.
 func BenchmarkVerdicts(b *testing.B) {
 	for _, workers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint(workers), func(b *testing.B) { journaltest.BenchmarkCycle(b, []journaltest.Journal{fresh(b)}, workers, 12) })

@@ -10,17 +10,17 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// usable is whether the program contains SQLite.
-const usable = true
+// hasSQLite is whether the program contains SQLite.
+const hasSQLite = true
 
-// explain says in a person's words what is wrong with a file.
+// explain adds to an error of SQLite what is wrong with the file and what to do.
 func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	if e.SystemErrno == syscall.ENOSPC {
-		e.Code = sqlite3.ErrFull // whatever it was about to do
+		e.Code = sqlite3.ErrFull // whatever SQLite was about to do
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB:
@@ -37,8 +37,8 @@ func explain(err error) error {
 	return err
 }
 
-// busy reports whether others keep the file busy.
-func busy(err error) bool {
+// isBusy reports whether another connection has locked the file.
+func isBusy(err error) bool {
 	var e sqlite3.Error
 	return errors.Is(err, errReaders) || errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
 }

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// A checkpointer moves what is in the write-ahead log into the file, on a connection of its own and
-// while others write, so that no commit waits for it. Only the little that has come meanwhile is
-// moved between two commits, so that the log begins anew.
+// A checkpointer moves the pages of the write-ahead log into the database file, on its own
+// connection and concurrently with the writer, so that no commit waits for it. The writer moves
+// only the few pages that were added since, between two commits, so that the log can restart from
+// its beginning.
 type checkpointer struct {
 	db     *sql.DB
 	writer *writer
@@ -18,8 +19,8 @@ type checkpointer struct {
 
 const (
 	checkpointEvery = 250 * time.Millisecond
-	worthMoving     = 2000  // pages
-	longLog         = 16000 // pages; then it is to begin anew
+	minCheckpoint   = 2000  // pages
+	maxLog          = 16000 // pages; then the log is to restart from its beginning
 )
 
 func newCheckpointer(path string, w *writer) (*checkpointer, error) {
@@ -51,35 +52,35 @@ func (c *checkpointer) run(ctx context.Context) {
 		}
 		if now := c.writer.commits.Load(); now != commits {
 			commits = now
-			c.move(ctx)
+			c.checkpointIfDue(ctx)
 		}
 	}
 }
 
-// move moves what is worth it. What cannot be moved now is moved another time: the log is as good
-// as the file.
-func (c *checkpointer) move(ctx context.Context) {
+// checkpointIfDue runs a checkpoint if there are enough pages. It ignores errors: the pages are as
+// durable in the log, and it tries again later.
+func (c *checkpointer) checkpointIfDue(ctx context.Context) {
 	log, moved, err := c.checkpoint(ctx, `PRAGMA wal_checkpoint(NOOP)`)
-	if err != nil || log-moved < worthMoving && log < longLog {
+	if err != nil || log-moved < minCheckpoint && log < maxLog {
 		return
 	}
-	if log, _, err = c.checkpoint(ctx, `PRAGMA wal_checkpoint(PASSIVE)`); err == nil && log >= longLog {
+	if log, _, err = c.checkpoint(ctx, `PRAGMA wal_checkpoint(PASSIVE)`); err == nil && log >= maxLog {
 		c.writer.restart.Store(true)
 	}
 }
 
-// checkpoint returns how many pages the log has, and how many of them are in the file.
+// checkpoint returns how many pages the log has, and how many of them are in the database file.
 func (c *checkpointer) checkpoint(ctx context.Context, pragma string) (log, moved int, err error) {
 	var busy int
 	err = c.db.QueryRowContext(ctx, pragma).Scan(&busy, &log, &moved)
 	return log, moved, err
 }
 
-// restartLog moves the rest of a long log into the file. Nobody writes meanwhile, so that the next
-// commit begins the log anew.
+// restartLog moves the rest of a long log into the database file. Only the writer calls it, so no
+// other commit can add pages, and the next commit restarts the log from its beginning.
 func (w *writer) restartLog() {
 	if !w.restart.CompareAndSwap(true, false) {
 		return
 	}
-	_, _ = w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(PASSIVE)`) // another time, then
+	_, _ = w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(PASSIVE)`) // retried with the next checkpoint
 }

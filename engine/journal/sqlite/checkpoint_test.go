@@ -10,8 +10,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestLongLog records much without a pause: what was recorded goes into the file meanwhile, and the
-// log does not grow with it.
+// TestLongLog records much without a pause: the checkpointer moves it into the database file in the
+// meantime, and the log stays bounded.
 func TestLongLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "journal.db")
 	j, err := Open(t.Context(), file, Options{})
@@ -27,7 +27,7 @@ func TestLongLog(t *testing.T) {
 		}
 		return info.Size()
 	}
-	// A busy machine may put the checkpoints off for a while, so that the log is given time.
+	// A busy machine may delay checkpoints, so give the log time.
 	var recorded int64
 	log := func() int64 { return size(file + "-wal") }
 	for recorded < 200<<20 || log() > recorded/2 && recorded < 1<<30 {

@@ -18,8 +18,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// claims are the lanes that somebody works on. They are kept in memory: the file has one engine,
-// and when that ends, however it does, the lanes that it had claimed are due as they were.
+// claims are the claimed lanes. They are in memory: the file has one engine, and when that ends,
+// even by a crash, the lanes that it had claimed are due as they were.
 type claims struct {
 	claiming sync.Mutex // one claim at a time, on a connection of its own
 	db       *sql.DB
@@ -36,12 +36,12 @@ type claims struct {
 type claim struct {
 	epoch   int64
 	news    int64
-	gathers bool        // some may end in the lane
+	gathers bool        // gathers may end in the lane
 	opened  bool        // for an event that is not recorded yet: the lane has no row
-	woken   atomic.Bool // somebody has asked for the lane's attention
+	woken   atomic.Bool // the lane was made due since it was claimed
 }
 
-// lease is what a ledger has to know of a claim.
+// lease returns the claim as a ledger needs it.
 func (c *claim) lease() ledger.Lease {
 	return ledger.Lease{Epoch: c.epoch, News: c.news, Opened: c.opened, Woken: c.woken.Load()}
 }
@@ -49,7 +49,7 @@ func (c *claim) lease() ledger.Lease {
 func (c *claims) open(ctx context.Context, source string) (err error) {
 	c.held = map[ledger.LaneKey]*claim{}
 	c.stmts, c.occupied = map[string]*sql.Stmt{}, ledger.NewOccupied()
-	c.epoch = time.Now().UnixMicro() // so that a lane of an earlier engine is never taken for one of this
+	c.epoch = time.Now().UnixMicro() // so that epochs of an earlier engine never match
 	if c.db, err = sql.Open("sqlite3", source); err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func (c *claims) open(ctx context.Context, source string) (err error) {
 	return err
 }
 
-// wakeRunning makes the lanes due in which runs were at work when an engine died. Who works on a
-// run has its lane in memory only.
+// wakeRunning makes the lanes due that had running runs when an engine crashed: the claim of a lane
+// with a running run may be in memory only.
 func wakeRunning(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, `INSERT INTO lanes (workspace, lane, due_at, news)
 		SELECT DISTINCT workspace, lane, 1, 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'running' ON CONFLICT (workspace, lane) DO NOTHING`)
@@ -78,30 +78,30 @@ func (c *claims) close() error {
 	return errors.Join(problems...)
 }
 
-// snapshot returns the claims of this moment. What is released later may be missed; what is not in
-// it was released before.
+// snapshot returns the current claims. A lane that is released later may still be in it; a lane
+// that is not in it was released before.
 func (c *claims) snapshot() map[ledger.LaneKey]*claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.held)
 }
 
-// get returns the claim of a lane; nil is none.
+// get returns the claim of a lane; nil if there is none.
 func (c *claims) get(key ledger.LaneKey) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.held[key]
 }
 
-// wake notes that somebody asks for a lane's attention.
-func (c *claims) wake(key ledger.LaneKey) {
+// markWoken records that a lane was made due, if it is claimed.
+func (c *claims) markWoken(key ledger.LaneKey) {
 	if held := c.get(key); held != nil {
 		held.woken.Store(true)
 	}
 }
 
-// keep notes what a recorded change means for the claim of its lane.
-func (c *claims) keep(lane *journal.Lane, change *journal.Change, s *ledger.Save) {
+// afterSave updates the claim of a lane after a change was committed.
+func (c *claims) afterSave(lane *journal.Lane, change *journal.Change, s *ledger.Save) {
 	if change.Release {
 		c.release(lane, s.Left)
 		return
@@ -113,7 +113,7 @@ func (c *claims) keep(lane *journal.Lane, change *journal.Change, s *ledger.Save
 	}
 }
 
-// release ends a claim, and notes whether something is left in the lane.
+// release ends a claim, and records whether something is pending in the lane.
 func (c *claims) release(l *journal.Lane, left bool) {
 	key := ledger.KeyOf(l)
 	c.mu.Lock()
@@ -125,10 +125,10 @@ func (c *claims) release(l *journal.Lane, left bool) {
 	c.occupied.Note(key, left)
 }
 
-// Claim takes lanes that are due.
+// Claim claims lanes that are due.
 func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
-	if j.beside {
-		return nil, errBeside
+	if j.attached {
+		return nil, errAttached
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -136,16 +136,16 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	c := &j.claims
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	// In this order: a lane that is in no one's hands now was released by a commit that the reading
-	// below sees.
+	// Take the snapshot first: a lane that is not claimed now was released by a commit that the read
+	// transaction below sees.
 	held := c.snapshot()
 	var lanes []*journal.Lane
-	err := c.read(func(r *reading) error {
+	err := c.inReadTx(func(r *readTx) error {
 		due, err := r.due(held, except, max, stored.Micros(now))
 		if err != nil {
 			return err
 		}
-		for _, d := range inTurn(due, held, max) {
+		for _, d := range roundRobin(due, held, max) {
 			lanes = append(lanes, &journal.Lane{Workspace: d.Workspace, Name: d.Lane})
 		}
 		for chunk := range slices.Chunk(lanes, chunkSize) {
@@ -158,11 +158,11 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
 	}
-	return c.take(lanes), nil
+	return c.acquire(lanes), nil
 }
 
-// take makes lanes the caller's. Those that were opened since it looked are left out.
-func (c *claims) take(lanes []*journal.Lane) []*journal.Lane {
+// acquire claims lanes. It leaves out those that were opened since they were read.
+func (c *claims) acquire(lanes []*journal.Lane) []*journal.Lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(lanes, func(l *journal.Lane) bool {
@@ -187,7 +187,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	defer c.claiming.Unlock()
 	held := c.snapshot()
 	var next time.Time
-	err := c.read(func(r *reading) error {
+	err := c.inReadTx(func(r *readTx) error {
 		due, err := r.due(held, except, 1, 0)
 		if err == nil && len(due) > 0 {
 			next = stored.Moment(slices.MinFunc(due, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) }).at)
@@ -200,19 +200,19 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	return next, nil
 }
 
-// read gives one view of the journal to several queries.
-func (c *claims) read(look func(*reading) error) error {
-	r := &reading{c}
+// inReadTx runs queries in one read transaction, so that they see the same state.
+func (c *claims) inReadTx(do func(*readTx) error) error {
+	r := &readTx{c}
 	if err := r.each(`BEGIN`, nil, nil); err != nil {
 		return err
 	}
-	return errors.Join(look(r), r.each(`ROLLBACK`, nil, nil))
+	return errors.Join(do(r), r.each(`ROLLBACK`, nil, nil))
 }
 
-// A reading is one view of the journal.
-type reading struct{ claims *claims }
+// A readTx is a read transaction.
+type readTx struct{ claims *claims }
 
-func (r *reading) each(query string, args []any, scan func(*sql.Rows) error) error {
+func (r *readTx) each(query string, args []any, scan func(*sql.Rows) error) error {
 	stmt := r.claims.stmts[query]
 	if stmt == nil {
 		var err error
@@ -234,9 +234,9 @@ type dueLane struct {
 	at int64
 }
 
-// inTurn returns the first n lanes when workspaces take turns, and those have had turns whose lanes
-// are held. The lanes of a workspace are in their order.
-func inTurn(due []dueLane, held map[ledger.LaneKey]*claim, n int) []dueLane {
+// roundRobin returns the first n lanes when workspaces take turns, where each held lane of a
+// workspace counts as a turn. The lanes of a workspace stay in their order.
+func roundRobin(due []dueLane, held map[ledger.LaneKey]*claim, n int) []dueLane {
 	turns := map[string]int{}
 	for k := range held {
 		turns[k.Workspace]++
@@ -259,10 +259,10 @@ const (
 	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at`
 )
 
-// due returns of each workspace up to n lanes that are due until a time, or with 0 at any time, the
-// longest due first. It goes from workspace to workspace in the index, so that those in except cost
-// nothing however much waits in them.
-func (r *reading) due(held map[ledger.LaneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
+// due returns up to n lanes of each workspace that are due at a time, or with 0 at any time, those
+// that have been due longest first. It skips from workspace to workspace in the index, so that the
+// workspaces in except cost nothing, whatever their backlog.
+func (r *readTx) due(held map[ledger.LaneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
 	var found []dueLane
 	workspace, query, args := "", selectFirst, []any(nil)
 	for n > 0 {
@@ -289,7 +289,7 @@ func (r *reading) due(held map[ledger.LaneKey]*claim, except []string, n int, un
 }
 
 // dueIn adds up to n lanes of one workspace.
-func (r *reading) dueIn(workspace string, held map[ledger.LaneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
+func (r *readTx) dueIn(workspace string, held map[ledger.LaneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
 	query, args := selectDue, []any{workspace}
 	if until != 0 {
 		query, args = selectDueUntil, []any{workspace, until}
@@ -314,8 +314,8 @@ func (r *reading) dueIn(workspace string, held map[ledger.LaneKey]*claim, n int,
 // chunkSize is how many lanes one query loads.
 const chunkSize = 16
 
-// chunkOf is a table k of the lanes of a chunk: a number, a workspace and a name. Those that are
-// missing are NULL, which equals nothing.
+// chunkOf is a common table expression k of the lanes of a chunk: a number, a workspace and a name.
+// Missing lanes are NULL, which equals nothing.
 var chunkOf = `WITH k (i, w, l) AS (VALUES (0, ?, ?)` + func() string {
 	var b strings.Builder
 	for i := 1; i < chunkSize; i++ {

@@ -13,8 +13,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestCloseGivesTheFilesBack looks at what the process holds open after a journal that was used is
-// closed.
+// TestCloseGivesTheFilesBack checks which files the process has open after a journal was closed.
 func TestCloseGivesTheFilesBack(t *testing.T) {
 	const held = "/proc/self/fd"
 	if runtime.GOOS != "linux" {

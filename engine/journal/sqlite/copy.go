@@ -12,8 +12,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Copy is a journal as tables of rows, to be copied from or to. No engine can use the file
-// meanwhile.
+// A Copy is a journal as tables of rows, to copy from or to. It locks the file, so that no engine
+// can use it in the meantime.
 type Copy struct {
 	lock *os.File
 	db   *sql.DB
@@ -21,8 +21,8 @@ type Copy struct {
 
 var _ stored.Store = (*Copy)(nil)
 
-// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is
-// none.
+// OpenCopy opens a journal to copy from it, or to copy into it, and then creates it if it does not
+// exist.
 func OpenCopy(ctx context.Context, file string, from bool) (*Copy, error) {
 	c := &Copy{}
 	if err := c.open(ctx, file, from); err != nil {
@@ -32,7 +32,7 @@ func OpenCopy(ctx context.Context, file string, from bool) (*Copy, error) {
 }
 
 func (c *Copy) open(ctx context.Context, file string, from bool) error {
-	path, err := (&Journal{beside: from}).locate(file)
+	path, err := (&Journal{attached: from}).locate(file)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *Copy) open(ctx context.Context, file string, from bool) error {
 	return explain(wakeRunning(ctx, c.db))
 }
 
-// Close gives the file back.
+// Close closes the file and releases its lock.
 func (c *Copy) Close() error {
 	var problems []error
 	if c.db != nil {
@@ -68,8 +68,8 @@ func (c *Copy) Close() error {
 	return errors.Join(problems...)
 }
 
-// besides leaves out what a copy itself has put into a table.
-func besides(t *stored.Table) string {
+// copiedRows returns a condition that excludes the cursors of the copy itself.
+func copiedRows(t *stored.Table) string {
 	if t.Name != "cursors" {
 		return `true`
 	}
@@ -78,16 +78,16 @@ func besides(t *stored.Table) string {
 
 // Rows returns rows of a table in the order of its key.
 func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
-	return readRows(ctx, c.db, t, stored.Names(t.Columns), besides(t), after, limit)
+	return readRows(ctx, c.db, t, stored.Names(t.Columns), copiedRows(t), after, limit)
 }
 
-// readRows returns rows of a table that are so, in the order of its key, after a key. The names are
-// what to select for each column.
-func readRows(ctx context.Context, db *sql.DB, t *stored.Table, names []string, so string, after []any, limit int) (list [][]any, err error) {
+// readRows returns rows of a table that meet a condition, in the order of its key, after a key.
+// Names has what to select for each column.
+func readRows(ctx context.Context, db *sql.DB, t *stored.Table, names []string, condition string, after []any, limit int) (list [][]any, err error) {
 	key := strings.Join(names[:t.Key], ", ")
-	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + so
+	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + condition
 	if len(after) > 0 {
-		query += ` AND (` + key + `) > (` + marks(t.Key) + `)`
+		query += ` AND (` + key + `) > (` + placeholders(t.Key) + `)`
 	}
 	rows, err := db.QueryContext(ctx, query+` ORDER BY `+key+` LIMIT ?`, append(slices.Clone(after), limit)...)
 	if err != nil {
@@ -123,10 +123,10 @@ func scanRow(rows *sql.Rows, t *stored.Table) ([]any, error) {
 	return row, nil
 }
 
-// Put adds rows to a table and keeps a cursor.
+// Put adds rows to a table and sets a cursor.
 func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, value string) error {
 	return c.transact(ctx, func(x *sql.Tx) error {
-		insert, err := x.PrepareContext(ctx, `INSERT INTO `+t.Name+` (`+strings.Join(stored.Names(t.Columns), ", ")+`) VALUES (`+marks(len(t.Columns))+`)`)
+		insert, err := x.PrepareContext(ctx, `INSERT INTO `+t.Name+` (`+strings.Join(stored.Names(t.Columns), ", ")+`) VALUES (`+placeholders(len(t.Columns))+`)`)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (c *Copy) transact(ctx context.Context, do func(*sql.Tx) error) error {
 	return explain(x.Commit())
 }
 
-// putCursor keeps a cursor, or takes it away.
+// putCursor sets a cursor, or deletes it.
 func putCursor(ctx context.Context, x *sql.Tx, name, value string) error {
 	if value == "" {
 		_, err := x.ExecContext(ctx, `DELETE FROM cursors WHERE name = ?`, name)
@@ -163,7 +163,7 @@ func putCursor(ctx context.Context, x *sql.Tx, name, value string) error {
 
 // Size returns how many rows a table has.
 func (c *Copy) Size(ctx context.Context, t *stored.Table) (n int64, err error) {
-	err = c.db.QueryRowContext(ctx, `SELECT count(*) FROM `+t.Name+` WHERE `+besides(t)).Scan(&n)
+	err = c.db.QueryRowContext(ctx, `SELECT count(*) FROM `+t.Name+` WHERE `+copiedRows(t)).Scan(&n)
 	return n, explain(err)
 }
 
@@ -173,18 +173,18 @@ func (c *Copy) Cursor(ctx context.Context, name string) (value string, err error
 	return value, explain(err)
 }
 
-// SetCursor keeps a cursor, or takes it away.
+// SetCursor sets a cursor, or deletes it.
 func (c *Copy) SetCursor(ctx context.Context, name, value string) error {
 	return c.transact(ctx, func(x *sql.Tx) error { return putCursor(ctx, x, name, value) })
 }
 
-// Newest returns the newest numbers that were given.
+// Newest returns the highest numbers that were assigned.
 func (c *Copy) Newest(ctx context.Context) (map[string]int64, error) {
 	newest := map[string]int64{}
 	for _, name := range stored.Numbered {
 		var n int64
 		query := `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`
-		if name == "known" { // whose numbers may be given again
+		if name == "known" { // its numbers may be reused
 			query = `SELECT coalesce((SELECT max(id) FROM known WHERE ? = 'known'), 0)`
 		}
 		if err := c.db.QueryRowContext(ctx, query, name).Scan(&n); err != nil {
@@ -195,7 +195,7 @@ func (c *Copy) Newest(ctx context.Context) (map[string]int64, error) {
 	return newest, nil
 }
 
-// SetNewest lets numbers go on after those that were given.
+// SetNewest makes the numbers continue after these.
 func (c *Copy) SetNewest(ctx context.Context, newest map[string]int64) error {
 	return c.transact(ctx, func(x *sql.Tx) error {
 		for name, n := range newest {
@@ -213,9 +213,9 @@ func (c *Copy) SetNewest(ctx context.Context, newest map[string]int64) error {
 	})
 }
 
-// uncopied refuses a journal that is an unfinished copy. An engine that works on one makes it
-// another than the one that was copied.
-func uncopied(ctx context.Context, db *sql.DB, beside bool) error {
+// refuseUnfinishedCopy refuses a journal that is an unfinished copy. For an engine, it also removes
+// the mark of a copy's source: with the engine's changes, an interrupted copy cannot continue.
+func refuseUnfinishedCopy(ctx context.Context, db *sql.DB, attached bool) error {
 	var unfinished bool
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM cursors WHERE name = ?)`, stored.CopyTo).Scan(&unfinished); err != nil {
 		return err
@@ -223,7 +223,7 @@ func uncopied(ctx context.Context, db *sql.DB, beside bool) error {
 	if unfinished {
 		return stored.ErrUnfinished
 	}
-	if beside {
+	if attached {
 		return nil
 	}
 	_, err := db.ExecContext(ctx, `DELETE FROM cursors WHERE name = ?`, stored.CopyFrom)

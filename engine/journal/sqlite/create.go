@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// Create makes a file that is not there yet, for its owner alone. One that root makes belongs to
-// whoever the folder belongs to: root steps in with a command, and the engine, which is somebody
-// else, must be able to go on.
+// Create creates a file that does not exist yet, with access for its owner only. If root creates
+// it, the file gets the owner of its folder: root runs a command now and then, and the engine,
+// which is another user, must be able to use the file.
 func Create(path string) (*os.File, error) {
-	// The folder is opened once, so that nobody can put another in its place between the questions
-	// whose it is and what is in it. A link is never followed.
+	// The folder is opened once, so that it cannot be replaced between creating the file in it and
+	// reading its owner. A link is never followed.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = folder.Close() }() // nothing is written through it
+	defer func() { _ = folder.Close() }() // only read
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
@@ -34,13 +34,13 @@ func Create(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openOrCreate opens a file, and makes it where there is none.
+// openOrCreate opens a file, and creates it if it does not exist.
 func openOrCreate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = Create(path)
 	}
-	if errors.Is(err, fs.ErrExist) { // somebody else has made it meanwhile
+	if errors.Is(err, fs.ErrExist) { // another process has created it in the meantime
 		f, err = os.OpenFile(path, os.O_RDWR, 0)
 	}
 	return f, err

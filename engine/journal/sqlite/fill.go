@@ -22,8 +22,8 @@ var (
 		SELECT found.i, ` + runColumns + ` FROM found CROSS JOIN runs r ON r.id = found.id ORDER BY r.id`
 )
 
-// fill loads what waits in a chunk of lanes.
-func (r *reading) fill(lanes []*journal.Lane) error {
+// fill loads what is pending in a chunk of lanes.
+func (r *readTx) fill(lanes []*journal.Lane) error {
 	args := make([]any, 2*chunkSize)
 	for i, l := range lanes {
 		args[2*i], args[2*i+1] = l.Workspace, l.Name
@@ -66,8 +66,8 @@ func (r *reading) fill(lanes []*journal.Lane) error {
 }
 
 // fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home
-// may be loaded into two lanes, each with a copy of its own.
-func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
+// may be loaded into two lanes, each with its own copy.
+func (r *readTx) fillRuns(lanes []*journal.Lane, args []any) error {
 	runs := map[int64][]*journal.Run{}
 	err := r.each(fillRuns, args, func(rows *sql.Rows) error {
 		var i int
@@ -81,11 +81,11 @@ func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	var whole []int64
+	var complete []int64
 	var ranges [][3]int64
 	for id, copies := range runs {
 		if kept := copies[0].Kept; kept.All() {
-			whole = append(whole, id)
+			complete = append(complete, id)
 		} else {
 			for _, n := range kept.Also {
 				ranges = append(ranges, [3]int64{id, int64(n), int64(n)})
@@ -113,5 +113,5 @@ func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
 			return nil
 		})
 	}
-	return errors.Join(read(selectSteps, len(whole), whole), read(selectKept, len(ranges), ranges))
+	return errors.Join(read(selectSteps, len(complete), complete), read(selectKept, len(ranges), ranges))
 }

@@ -16,103 +16,104 @@ import (
 )
 
 const (
-	followSize     = 16          // events that are taken up at a time: others who record wait as long, up to 0.1 ms for each
-	followShare    = 30          // while others record, following waits so many times as long as it takes
-	followPatience = time.Second // that it waits at most
-	followKept     = 1000        // events after which the cursor is kept even if nothing else is
-	followLook     = 64          // times that somebody who looks follows
-	followLanes    = 50_000      // lanes of which it is remembered what is recorded
-	followCursor   = "mentions"  // the number of the last event that was taken up
+	followSize       = 16          // events of one transaction: other writers wait as long, up to 0.1 ms per event
+	followShare      = 30          // while others write, Follow waits so many times as long as it works
+	maxFollowWait    = time.Second // the maximum of that wait
+	followSaveEvery  = 1000        // events after which the cursor is saved even if nothing else is
+	followsPerSearch = 64          // batches that a search follows before it looks
+	maxCachedLanes   = 50_000      // lanes whose mentions are cached
+	followCursor     = "mentions"  // its value is the number of the last indexed event
 )
 
-// A following is how far the mentions of events are taken up.
-type following struct {
-	cost atomic.Int64 // how long it took the last time, in nanoseconds
+// A follower is the progress of indexing the mentions of events.
+type follower struct {
+	lastDuration atomic.Int64 // how long the last batch took, in nanoseconds
 
-	turn   stored.Turn // whoever has it may look at the rest
-	cursor int64       // the last event that was taken up; less than 0 when that is to be read
-	kept   int64       // the cursor on disk
-	seed   maphash.Seed
-	lanes  map[ledger.LaneKey]mentionSums
-	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
+	mu          stored.Turn // guards the fields below
+	cursor      int64       // the last indexed event; less than 0 if it is to be read
+	savedCursor int64       // the cursor on disk
+	seed        maphash.Seed
+	lanes       map[ledger.LaneKey]mentionHashes
+	pruned      struct{ day, id int64 } // how far Prune has looked for old mentions; an id less than 0 is to the end
 }
 
-// mentionSums stand for what is recorded of a lane, by kind, so that the same mentions are written
-// once a day and not with every event. Kinds that an event does not mention are 0.
-type mentionSums struct{ name, phone, protocol uint64 }
+// mentionHashes are hashes of the recorded mentions of a lane, by kind, so that the same mentions
+// are written once a day and not with every event. The hash of a kind that an event does not
+// mention is 0.
+type mentionHashes struct{ name, phone, protocol uint64 }
 
-// summed is a mention of a day after others of its kind.
-type summed struct {
+// hashInput is a mention on a day, after others of its kind.
+type hashInput struct {
 	before uint64
 	day    int64
 	text   string
 }
 
-// A mentioning is what an event adds to what is known of its lane.
-type mentioning struct {
+// eventMentions are the mentions of an event.
+type eventMentions struct {
 	ledger.LaneKey
 	day  int64
 	list []journal.Mention
 }
 
-func newFollowing() *following {
-	return &following{turn: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[ledger.LaneKey]mentionSums{}}
+func newFollower() *follower {
+	return &follower{mu: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[ledger.LaneKey]mentionHashes{}}
 }
 
-// Follow takes up whom events mention. While others have something to record it waits for long
-// enough to take a small part of the time only.
+// Follow indexes the mentions of events. While others write it first waits, so that it takes only a
+// small share of the writer's time.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
-	j.writer.AwaitIdle(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
+	j.writer.AwaitIdle(ctx, min(followShare*time.Duration(j.follower.lastDuration.Load()), maxFollowWait))
 	if more, err = j.follow(ctx); err != nil {
 		return false, fmt.Errorf("follow: %w", err)
 	}
 	return more, nil
 }
 
-// catchUp follows the events for somebody who looks, a little.
-func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followLook, j.follow) }
+// catchUp follows a few batches before a search.
+func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followsPerSearch, j.follow) }
 
-// follow takes up the next events. The cursor moves in the transaction of what they add. When they
-// add nothing it may stay behind on disk: to take them up once more adds nothing either.
+// follow indexes the mentions of the next events. The cursor moves in the same transaction. If the
+// events add nothing the cursor may stay behind on disk: to index them again adds nothing either.
 func (j *Journal) follow(ctx context.Context) (more bool, err error) {
-	if j.beside {
-		return false, errBeside
+	if j.attached {
+		return false, errAttached
 	}
-	f := j.following
-	back, err := f.turn.Take(ctx)
+	f := j.follower
+	release, err := f.mu.Take(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer back()
-	if err := j.findCursor(ctx); err != nil {
+	defer release()
+	if err := j.loadCursor(ctx); err != nil {
 		return false, err
 	}
 	began := time.Now()
-	last, n, news, err := j.mentionings(ctx)
+	last, n, added, err := j.readMentions(ctx)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	f.cost.Store(int64(time.Since(began)))
-	if len(news) > 0 || last-f.kept >= followKept {
-		err := j.writer.write(ctx, directly(len(news), func(t *tx) error {
+	f.lastDuration.Store(int64(time.Since(began)))
+	if len(added) > 0 || last-f.savedCursor >= followSaveEvery {
+		err := j.writer.write(ctx, directOperation(len(added), func(t *tx) error {
 			began := time.Now()
-			defer func() { f.cost.Add(int64(time.Since(began))) }()
-			return t.follow(news, last)
-		}, func() { f.kept = last }))
+			defer func() { f.lastDuration.Add(int64(time.Since(began))) }()
+			return t.recordMentions(added, last)
+		}, func() { f.savedCursor = last }))
 		if err != nil {
 			return false, err
 		}
 	}
 	f.cursor = last
-	for _, m := range news {
-		f.remember(m)
+	for _, m := range added {
+		f.cache(m)
 	}
 	return n == followSize, nil
 }
 
-// findCursor reads the cursor when it is not known.
-func (j *Journal) findCursor(ctx context.Context) error {
-	f := j.following
+// loadCursor reads the cursor if it is not known.
+func (j *Journal) loadCursor(ctx context.Context) error {
+	f := j.follower
 	if f.cursor >= 0 {
 		return nil
 	}
@@ -120,18 +121,18 @@ func (j *Journal) findCursor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.kept, _ = strconv.ParseInt(value, 10, 64) // none is the beginning
-	f.cursor = f.kept
+	f.savedCursor, _ = strconv.ParseInt(value, 10, 64) // no cursor is the beginning
+	f.cursor = f.savedCursor
 	return nil
 }
 
-// mentionings reads the next events: the last of them, how many there are, and what they add to
-// what is known.
-func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []mentioning, err error) {
-	f := j.following
-	ahead := map[ledger.LaneKey]mentionSums{} // what will be known after those before
+// readMentions reads the next events: the number of the last one, how many there are, and the
+// mentions that are not recorded yet.
+func (j *Journal) readMentions(ctx context.Context) (last int64, n int, added []eventMentions, err error) {
+	f := j.follower
+	ahead := map[ledger.LaneKey]mentionHashes{} // the hashes after the events before
 	err = j.each(ctx, `SELECT seq, workspace, lane, received_at, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, []any{f.cursor, followSize}, func(rows *sql.Rows) error {
-		var m mentioning
+		var m eventMentions
 		var received int64
 		var data *string
 		if err := rows.Scan(&last, &m.Workspace, &m.Lane, &received, &data); err != nil {
@@ -143,7 +144,7 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 		}
 		content, err := plain.DecodeObject(*data)
 		if err != nil {
-			return nil // one that nobody can read must not keep those after it from being found
+			return nil // an event that cannot be decoded must not block those after it
 		}
 		if m.list = journal.Mentions(content); len(m.list) == 0 {
 			return nil
@@ -153,17 +154,17 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 		if !ok {
 			known = f.lanes[m.LaneKey]
 		}
-		if next := known.with(f.sums(m)); next != known {
+		if next := known.with(f.hashesOf(m)); next != known {
 			ahead[m.LaneKey] = next
-			news = append(news, m)
+			added = append(added, m)
 		}
 		return nil
 	})
-	return last, n, news, err
+	return last, n, added, err
 }
 
-// sums returns what stands for the mentions of an event.
-func (f *following) sums(m mentioning) (s mentionSums) {
+// hashesOf returns the hashes of an event's mentions.
+func (f *follower) hashesOf(m eventMentions) (s mentionHashes) {
 	for _, one := range m.list {
 		sum := &s.name
 		switch one.Kind {
@@ -172,13 +173,13 @@ func (f *following) sums(m mentioning) (s mentionSums) {
 		case journal.MentionProtocol:
 			sum = &s.protocol
 		}
-		*sum = maphash.Comparable(f.seed, summed{*sum, m.day, one.Text}) | 1
+		*sum = maphash.Comparable(f.seed, hashInput{*sum, m.day, one.Text}) | 1
 	}
 	return s
 }
 
-// with returns what stands for what is known after another event.
-func (s mentionSums) with(next mentionSums) mentionSums {
+// with returns the hashes of a lane after another event.
+func (s mentionHashes) with(next mentionHashes) mentionHashes {
 	if next.name == 0 {
 		next.name = s.name
 	}
@@ -191,18 +192,18 @@ func (s mentionSums) with(next mentionSums) mentionSums {
 	return next
 }
 
-// remember notes that mentions are recorded.
-func (f *following) remember(m mentioning) {
-	if len(f.lanes) >= followLanes {
+// cache caches the hashes of mentions that are recorded.
+func (f *follower) cache(m eventMentions) {
+	if len(f.lanes) >= maxCachedLanes {
 		clear(f.lanes)
 	}
-	f.lanes[m.LaneKey] = f.lanes[m.LaneKey].with(f.sums(m))
+	f.lanes[m.LaneKey] = f.lanes[m.LaneKey].with(f.hashesOf(m))
 }
 
-// follow records mentions and how far they go.
-func (t *tx) follow(news []mentioning, last int64) error {
+// recordMentions records mentions and moves the cursor.
+func (t *tx) recordMentions(news []eventMentions, last int64) error {
 	for _, m := range news {
-		if err := t.know(m); err != nil {
+		if err := t.addMentions(m); err != nil {
 			return err
 		}
 	}
@@ -210,8 +211,8 @@ func (t *tx) follow(news []mentioning, last int64) error {
 	return err
 }
 
-// know adds to what is known of a lane.
-func (t *tx) know(m mentioning) error {
+// addMentions adds the mentions of an event to those of its lane.
+func (t *tx) addMentions(m eventMentions) error {
 	var id int64
 	var before *string
 	var known journal.Known
@@ -224,7 +225,7 @@ func (t *tx) know(m mentioning) error {
 	}
 	next := known.With(m.list, m.day)
 	if found {
-		return t.knowInstead(id, known, next)
+		return t.replaceMentions(id, known, next)
 	}
 	after, err := stored.Text(next)
 	if err != nil {
@@ -237,11 +238,11 @@ func (t *tx) know(m mentioning) error {
 	if err != nil {
 		return err
 	}
-	return t.findBy(id, nil, next.Keys())
+	return t.updateKeys(id, nil, next.Keys())
 }
 
-// knowInstead changes what is known of a lane. Of whom nothing is known any more is forgotten.
-func (t *tx) knowInstead(id int64, before, after journal.Known) error {
+// replaceMentions replaces the mentions of a lane, and deletes the lane if there are none.
+func (t *tx) replaceMentions(id int64, before, after journal.Known) error {
 	if before.Equal(after) {
 		return nil
 	}
@@ -257,11 +258,11 @@ func (t *tx) knowInstead(id int64, before, after journal.Known) error {
 	if err != nil {
 		return err
 	}
-	return t.findBy(id, before.Keys(), after.Keys())
+	return t.updateKeys(id, before.Keys(), after.Keys())
 }
 
-// findBy changes what a lane is found by.
-func (t *tx) findBy(id int64, before, after map[journal.MentionKey]bool) error {
+// updateKeys updates the index keys of a lane.
+func (t *tx) updateKeys(id int64, before, after map[journal.MentionKey]bool) error {
 	for key := range before {
 		if after[key] {
 			continue

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestFollowFaults lets transactions that take up mentions fail: before the commit, and after it.
+// TestFollowFaults makes transactions of Follow fail: before the commit, and after it.
 func TestFollowFaults(t *testing.T) {
 	t.Parallel()
 	var when Point = -1

@@ -11,17 +11,17 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// AcceptFound records events that were found, unless one that tells of the same is known.
+// AcceptFound records found events, except those that describe the same as a recorded event.
 func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
-	if j.beside {
-		return nil, errBeside
+	if j.attached {
+		return nil, errAttached
 	}
 	data, err := stored.DataOfFindings(found)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	fresh := make([]bool, len(found))
-	err = j.writer.write(ctx, directly(len(found), func(t *tx) error {
+	err = j.writer.write(ctx, directOperation(len(found), func(t *tx) error {
 		for i := range found {
 			var err error
 			if fresh[i], err = t.acceptFound(&found[i], data[i]); err != nil {
@@ -58,10 +58,10 @@ func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) 
 			return false, err
 		}
 	}
-	if fresh, err = t.record(&f.Event, data); err != nil || !fresh {
+	if fresh, err = t.insertEvent(&f.Event, data); err != nil || !fresh {
 		return false, err
 	}
-	if err := t.due(ledger.LaneKey{Workspace: f.Workspace, Lane: f.Lane}, stored.Micros(f.ReceivedAt), 1); err != nil {
+	if err := t.makeLaneDue(ledger.LaneKey{Workspace: f.Workspace, Lane: f.Lane}, stored.Micros(f.ReceivedAt), 1); err != nil {
 		return false, err
 	}
 	_, err = t.exec(`INSERT INTO found (seq, workspace, type, identity, since, until, told, at) SELECT seq, workspace, type, ?, ?, ?, '', received_at FROM events WHERE workspace = ? AND id = ?`,
@@ -69,10 +69,10 @@ func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) 
 	return err == nil, err
 }
 
-// wasFound reports whether an event tells of what was found before. One event tells of it, however
-// often it comes.
-func (t *tx) wasFound(e *rules.Event) (bool, error) {
-	known, seq, err := t.found(e)
+// matchAndMarkFound reports whether a delivered event describes a found event, and then records its
+// id: only one delivered event matches, however often it is delivered.
+func (t *tx) matchAndMarkFound(e *rules.Event) (bool, error) {
+	known, seq, err := t.matchFound(e)
 	if seq == 0 || err != nil {
 		return known, err
 	}
@@ -80,9 +80,9 @@ func (t *tx) wasFound(e *rules.Event) (bool, error) {
 	return true, err
 }
 
-// found reports whether an event tells of what was found before; it returns the number of that
-// where nobody has told of it yet.
-func (t *tx) found(e *rules.Event) (known bool, seq int64, err error) {
+// matchFound reports whether an event describes a found event. It returns the found event's number
+// if no delivered event has matched it yet.
+func (t *tx) matchFound(e *rules.Event) (known bool, seq int64, err error) {
 	if e.Identity == "" || !t.w.anyFound && !t.anyFound {
 		return false, 0, nil
 	}
@@ -95,9 +95,9 @@ func (t *tx) found(e *rules.Event) (known bool, seq int64, err error) {
 	return known, seq, err
 }
 
-// readFound finds out whether there is anything that was found: while there is not, nothing that is
-// told is looked for.
-func (w *writer) readFound(ctx context.Context) error {
+// loadAnyFound reads whether there are found events: while there are none, delivered events need no
+// lookup.
+func (w *writer) loadAnyFound(ctx context.Context) error {
 	return w.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM found)`).Scan(&w.anyFound)
 }
 
@@ -117,7 +117,7 @@ func (j *Journal) CountFound(ctx context.Context, workspace string, since time.T
 	return counts, nil
 }
 
-// Seen returns what was last seen of things of a kind.
+// Seen returns the last seen values of a kind.
 func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
 	seen := map[string]string{}
 	err := j.each(ctx, `SELECT id, value FROM seen WHERE workspace = ? AND kind = ?`, []any{workspace, kind}, func(rows *sql.Rows) error {
@@ -132,9 +132,9 @@ func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]
 	return seen, nil
 }
 
-// SetSeen keeps what was seen of things of a kind.
+// SetSeen stores seen values of a kind.
 func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
-	err := j.writer.write(ctx, directly(len(values), func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(len(values), func(t *tx) error {
 		for id, value := range values {
 			query, args := `INSERT OR REPLACE INTO seen (workspace, kind, id, value, at) VALUES (?, ?, ?, ?, ?)`, []any{workspace, kind, id, value, stored.Micros(now)}
 			if value == "" {

@@ -14,7 +14,7 @@ import (
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
 	var calls []journal.UnderWay
-	err := j.writer.write(ctx, directly(1, func(t *tx) (err error) {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) (err error) {
 		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until), stored.Why(h.Why))
 		if err == nil {
@@ -28,7 +28,7 @@ func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay,
 	return calls, nil
 }
 
-// underWay returns the calls under way of what a hold stops.
+// underWay returns the calls under way that a hold covers.
 func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 	err = t.each(`SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM runs r INDEXED BY runs_open JOIN steps s ON s.run = r.id
 		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND ?3 IN ('', r.lane) AND s.state = 'open'`, []any{h.Workspace, h.Rule, h.Lane}, func(rows *sql.Rows) error {
@@ -45,11 +45,11 @@ func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 	return calls, err
 }
 
-// Lift ends a hold, and makes the lanes due whose runs were held by it.
+// Lift removes a hold, and makes the lanes due whose runs it held.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	lifted := false
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
-		n, err := t.changed(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
+		n, err := t.execCount(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
 		if lifted = n > 0; err != nil || !lifted {
 			return err
 		}
@@ -69,7 +69,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 
 const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until, why FROM holds ORDER BY workspace, rule, lane, kind`
 
-// addHold reads a row of selectHolds.
+// addHold returns a function that scans a row of selectHolds.
 func addHold(holds *[]journal.Hold) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		var h journal.Hold
@@ -85,7 +85,7 @@ func addHold(holds *[]journal.Hold) func(*sql.Rows) error {
 	}
 }
 
-// Holds returns what is stopped.
+// Holds returns all holds.
 func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
 	var holds []journal.Hold
 	err := j.each(ctx, selectHolds, nil, addHold(&holds))

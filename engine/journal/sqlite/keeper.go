@@ -14,20 +14,20 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Keeper looks after a journal's file beside an engine that may be using it.
+// A Keeper maintains a journal's file while an engine may be using it.
 type Keeper struct {
 	path   string
-	tables []string // that the file has
+	tables []string // the tables of the file
 	schema int64
 	db     *sql.DB
 }
 
 var _ stored.Keeper = (*Keeper)(nil)
 
-// OpenKeeper opens a journal to look after it. One that is only read stays as it is to the last
-// byte, and may be of any version up to this program's: it may be a backup.
+// OpenKeeper opens a journal to maintain it. A read-only keeper changes no byte of the file, and
+// accepts every version up to this program's: the file may be a backup.
 func OpenKeeper(ctx context.Context, file string, readOnly bool) (*Keeper, error) {
-	if !usable {
+	if !hasSQLite {
 		return nil, errNoSQLite
 	}
 	k := &Keeper{}
@@ -38,10 +38,10 @@ func OpenKeeper(ctx context.Context, file string, readOnly bool) (*Keeper, error
 }
 
 func (k *Keeper) open(ctx context.Context, file string, readOnly bool) (err error) {
-	if k.path, err = (&Journal{beside: true}).locate(file); err != nil {
+	if k.path, err = (&Journal{attached: true}).locate(file); err != nil {
 		return err
 	}
-	// What is overwritten or deleted is to be gone from the file.
+	// Overwrite deleted content in the file.
 	address := source(k.path, "_txlock=immediate&_secure_delete=on")
 	if readOnly {
 		address = readSource(k.path)
@@ -51,7 +51,7 @@ func (k *Keeper) open(ctx context.Context, file string, readOnly bool) (err erro
 	}
 	k.db.SetMaxOpenConns(1)
 	if readOnly {
-		err = known(ctx, k.db)
+		err = checkSchema(ctx, k.db)
 	} else {
 		err = migrate(ctx, k.db, true)
 	}
@@ -73,7 +73,7 @@ func (k *Keeper) open(ctx context.Context, file string, readOnly bool) (err erro
 	})
 }
 
-// Close gives the file back.
+// Close closes the file.
 func (k *Keeper) Close() error {
 	if k.db == nil {
 		return nil
@@ -81,8 +81,8 @@ func (k *Keeper) Close() error {
 	return k.db.Close()
 }
 
-// whySchema is the first schema in which holds have a why: a keeper that only reads may find an
-// older one, as in a backup.
+// whySchema is the first schema in which holds have a why: a read-only keeper may have an older
+// one, as in a backup.
 const whySchema = 10
 
 // Rows returns rows of a table in the order of its key.
@@ -97,7 +97,7 @@ func (k *Keeper) Rows(ctx context.Context, t *stored.Table, after []any, limit i
 	return readRows(ctx, k.db, t, names, `true`, after, limit)
 }
 
-// Edit gives rows to a function and records what it makes of them.
+// Edit passes rows to a function and writes the result.
 func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (changed int, err error) {
 	err = k.transact(ctx, func(x *sql.Tx) error {
 		changed = 0
@@ -105,7 +105,7 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 			changed, err = editRows(ctx, x, t, keys, edit)
 			return err
 		}
-		return unguarded(ctx, x, t, func() error {
+		return withoutTriggers(ctx, x, t, func() error {
 			changed, err = editRows(ctx, x, t, keys, edit)
 			return err
 		})
@@ -115,7 +115,7 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 
 func editRows(ctx context.Context, x *sql.Tx, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (changed int, err error) {
 	names := stored.Names(t.Columns)
-	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + marks(t.Key) + `)`
+	where := ` WHERE (` + strings.Join(names[:t.Key], ", ") + `) = (` + placeholders(t.Key) + `)`
 	for _, key := range keys {
 		rows, err := x.QueryContext(ctx, `SELECT `+strings.Join(names, ", ")+` FROM `+t.Name+where, key...)
 		if err != nil {
@@ -149,19 +149,19 @@ func editRows(ctx context.Context, x *sql.Tx, t *stored.Table, keys [][]any, edi
 	return changed, nil
 }
 
-// unguarded does something while a table's triggers, which keep its rows as they are, are away.
-func unguarded(ctx context.Context, x *sql.Tx, t *stored.Table, do func() error) error {
-	guards := map[string]string{}
+// withoutTriggers runs do while a table's triggers, which reject changes of its rows, are dropped.
+func withoutTriggers(ctx context.Context, x *sql.Tx, t *stored.Table, do func() error) error {
+	triggers := map[string]string{}
 	rows, err := x.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?`, t.Name)
 	if err == nil {
 		err = scanAll(rows, func(rows *sql.Rows) error {
 			var name, text string
 			err := rows.Scan(&name, &text)
-			guards[name] = text
+			triggers[name] = text
 			return err
 		})
 	}
-	for name := range guards {
+	for name := range triggers {
 		if err == nil {
 			_, err = x.ExecContext(ctx, `DROP TRIGGER `+name)
 		}
@@ -169,7 +169,7 @@ func unguarded(ctx context.Context, x *sql.Tx, t *stored.Table, do func() error)
 	if err == nil {
 		err = do()
 	}
-	for _, text := range guards {
+	for _, text := range triggers {
 		if err == nil {
 			_, err = x.ExecContext(ctx, text)
 		}
@@ -191,32 +191,32 @@ func (k *Keeper) transact(ctx context.Context, do func(*sql.Tx) error) error {
 const (
 	cancelRun = `UPDATE runs SET state = 'cancelled', finished = 1, wake_at = 0, finished_at = max(?, 1), reason = ?, asked = NULL WHERE id = ? AND finished = 0 RETURNING workspace, rule, by`
 
-	// The oldest unfinished run of its kind begins, if it is one that waits for its turn.
+	// beginNext begins the oldest unfinished run of a key, if it is queued.
 	beginNext = `UPDATE runs SET state = 'running', wake_at = ?1 WHERE state = 'queued' AND id = (SELECT id FROM runs INDEXED BY runs_by WHERE workspace = ?2 AND rule = ?3 AND by = ?4 AND finished = 0 ORDER BY id LIMIT 1)
 		RETURNING workspace, lane`
 	makeDue = `INSERT INTO lanes (workspace, lane, due_at, news) VALUES (?, ?, max(?, 1), 1) ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`
 )
 
-// Cancel ends runs that are not finished.
+// Cancel cancels those of the runs that are unfinished.
 func (k *Keeper) Cancel(ctx context.Context, now time.Time, runs []int64, reason string) error {
 	at := stored.Micros(now)
 	err := k.transact(ctx, func(x *sql.Tx) error {
-		type kind struct{ workspace, rule, by string }
-		var kinds []kind
+		type runKey struct{ workspace, rule, by string }
+		var keys []runKey
 		for _, id := range runs {
-			var of kind
-			err := x.QueryRowContext(ctx, cancelRun, at, reason, id).Scan(&of.workspace, &of.rule, &of.by)
+			var key runKey
+			err := x.QueryRowContext(ctx, cancelRun, at, reason, id).Scan(&key.workspace, &key.rule, &key.by)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			kinds = append(kinds, of)
+			keys = append(keys, key)
 		}
-		for _, of := range kinds { // when all are ended: one of them may have waited for another
+		for _, key := range keys { // after all are cancelled: one of them may be queued behind another
 			var workspace, lane string
-			err := x.QueryRowContext(ctx, beginNext, at, of.workspace, of.rule, of.by).Scan(&workspace, &lane)
+			err := x.QueryRowContext(ctx, beginNext, at, key.workspace, key.rule, key.by).Scan(&workspace, &lane)
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -238,15 +238,15 @@ func (k *Keeper) Cancel(ctx context.Context, now time.Time, runs []int64, reason
 // Engine names the engine that uses the file.
 func (k *Keeper) Engine(context.Context) (string, error) { return EngineOf(k.path) }
 
-// EngineOf names the engine that uses a journal's file; empty is that none does.
+// EngineOf names the engine that uses a journal's file; empty if none does.
 func EngineOf(path string) (string, error) {
 	path += ".lock"
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	f, err := exclusive(path)
+	f, err := openExclusive(path)
 	if errors.Is(err, errInUse) {
-		pid, _ := os.ReadFile(path) // without it, it is one that nobody knows by name
+		pid, _ := os.ReadFile(path) // if it cannot be read, the engine is named without its pid
 		return strings.TrimSpace("process " + strings.TrimSpace(string(pid))), nil
 	}
 	if err != nil {
@@ -255,7 +255,7 @@ func EngineOf(path string) (string, error) {
 	return "", unlock(f)
 }
 
-// Newest returns the newest event that the journal has recorded; nil when there is none.
+// Newest returns the newest event that the journal has recorded; nil if there is none.
 func (k *Keeper) Newest(ctx context.Context) (*journal.Event, error) {
 	var e journal.Event
 	var received int64

@@ -14,15 +14,15 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// readSource returns a file to be read only: nothing about it is changed, not even whether it has a
-// write-ahead log.
+// readSource returns the data source of a read-only file: nothing in it is changed, not even
+// whether it has a write-ahead log.
 func readSource(path string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?mode=ro&_query_only=true&_busy_timeout=5000"
 }
 
-// known refuses a journal of which this program does not know what is in it.
-func known(ctx context.Context, db *sql.DB) error {
+// checkSchema refuses a journal with a schema that this program does not know.
+func checkSchema(ctx context.Context, db *sql.DB) error {
 	version, err := schema(ctx, db)
 	if err != nil {
 		return err
@@ -40,36 +40,37 @@ func known(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// indexed finds what SQLite has partial indexes for only in other words.
-var indexed = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
+// partialIndexTerm matches conditions for which SQLite has partial indexes, which it uses only for
+// the form "= 0".
+var partialIndexTerm = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
 
-// inOurWords returns a query that all databases share as it is to be asked here. The lanes of
-// runs that are at work are made due when an engine opens the file. In files of the schemas 5 to
-// 8 an engine that died may have left steps whose runs are drafts.
-func (k *Keeper) inOurWords(query string) string {
+// adaptQuery adapts a query that all databases share. An engine makes the lanes of running runs due
+// when it opens the file, so the query must not expect that of them. In files of the schemas 5 to 8
+// an engine that crashed may have left steps whose runs are drafts.
+func (k *Keeper) adaptQuery(query string) string {
 	query = strings.ReplaceAll(query, `r.state IN ('running', 'waiting')`, `r.state = 'waiting'`)
 	if slices.Contains(k.tables, "drafts") {
 		query = strings.ReplaceAll(query, `FROM steps s WHERE`, `FROM steps s WHERE NOT EXISTS (SELECT 1 FROM drafts d WHERE s.run BETWEEN d.first AND d.last) AND`)
 	}
-	return indexed.ReplaceAllString(query, "$1.$2 = 0")
+	return partialIndexTerm.ReplaceAllString(query, "$1.$2 = 0")
 }
 
-// Check looks for what is wrong with the file and with what is in it.
-func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+// Check looks for damage in the file and in its rows.
+func (k *Keeper) Check(ctx context.Context, progress func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
-	err := k.check(ctx, r, tell)
+	err := k.check(ctx, r, progress)
 	if !errors.Is(err, stored.ErrUnsound) {
 		err = explain(err)
 	}
-	if errors.Is(err, stored.ErrUnsound) { // SQLite gave up
+	if errors.Is(err, stored.ErrUnsound) { // SQLite could not read on
 		r.Findings, err = append(r.Findings, err.Error()), nil
 	}
 	return r, err
 }
 
-func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string)) error {
-	tell("the file itself")
-	broken, err := k.texts(ctx, `PRAGMA integrity_check(20)`)
+func (k *Keeper) check(ctx context.Context, r *stored.Report, progress func(string)) error {
+	progress("the file itself")
+	broken, err := k.queryTexts(ctx, `PRAGMA integrity_check(20)`)
 	if err != nil {
 		return err
 	}
@@ -77,13 +78,13 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 		for _, text := range broken {
 			r.Findings = append(r.Findings, "the file is damaged: "+text+"; put back a backup (quando journal restore)")
 		}
-		return nil // whatever else is found would follow from that
+		return nil // further findings would only follow from the damage
 	}
 	for _, t := range stored.Tables {
 		if !slices.Contains(k.tables, t.Name) {
 			continue
 		}
-		tell("the table " + t.Name)
+		progress("the table " + t.Name)
 		if err := r.Read(ctx, k, t); err != nil {
 			return err
 		}
@@ -92,8 +93,8 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 		if !c.Looks(k.tables) {
 			continue
 		}
-		tell(c.Name)
-		rows, err := k.texts(ctx, k.inOurWords(c.Limited()))
+		progress(c.Name)
+		rows, err := k.queryTexts(ctx, k.adaptQuery(c.Limited()))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -102,8 +103,8 @@ func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string))
 	return nil
 }
 
-// texts returns the first column of a query.
-func (k *Keeper) texts(ctx context.Context, query string) (list []string, err error) {
+// queryTexts returns the first column of a query.
+func (k *Keeper) queryTexts(ctx context.Context, query string) (list []string, err error) {
 	rows, err := k.db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, explain(err)

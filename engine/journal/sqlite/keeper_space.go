@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Files returns the journal's file and its write-ahead log, where there is one.
+// Files returns the journal's file and its write-ahead log, if there is one.
 func (k *Keeper) Files() []string {
 	files := []string{k.path}
 	if _, err := os.Stat(k.path + "-wal"); err == nil {
@@ -19,14 +19,14 @@ func (k *Keeper) Files() []string {
 	return files
 }
 
-// compactPatience is how long others may keep the file busy before it is not made smaller.
-const compactPatience = 30 * time.Second
+// compactTimeout is how long Compact retries while others lock the file.
+const compactTimeout = 30 * time.Second
 
-// Compact writes the file anew without what was deleted, and empties the write-ahead log. Others
-// wait meanwhile: those who record give up after five seconds, and try again. It is done beside
-// them, so that it may have to wait for them too.
+// Compact rewrites the file without deleted content, and empties the write-ahead log. Other
+// processes wait in the meantime: writers give up after five seconds, and retry. Compact may have
+// to wait for them too.
 func (k *Keeper) Compact(ctx context.Context) error {
-	over := time.Now().Add(compactPatience)
+	deadline := time.Now().Add(compactTimeout)
 	for _, do := range []func() error{
 		func() error { _, err := k.db.ExecContext(ctx, `VACUUM`); return err },
 		func() error { return k.checkpoint(ctx) },
@@ -36,7 +36,7 @@ func (k *Keeper) Compact(ctx context.Context) error {
 			if err == nil {
 				break
 			}
-			if !busy(err) || time.Now().After(over) {
+			if !isBusy(err) || time.Now().After(deadline) {
 				return fmt.Errorf("make the file smaller: %w", explain(err))
 			}
 			select {
@@ -49,10 +49,10 @@ func (k *Keeper) Compact(ctx context.Context) error {
 	return nil
 }
 
-// errReaders says that somebody still reads what the write-ahead log holds.
+// errReaders says that a reader still needs the write-ahead log.
 var errReaders = errors.New("others are reading it")
 
-// checkpoint moves the write-ahead log into the file, and empties it.
+// checkpoint moves the write-ahead log into the database file, and empties it.
 func (k *Keeper) checkpoint(ctx context.Context) error {
 	var blocked, pages, moved int
 	if err := k.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&blocked, &pages, &moved); err != nil {
@@ -64,8 +64,8 @@ func (k *Keeper) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// Rest makes one file of a journal that nobody uses, as a backup is one: without a write-ahead log
-// it can be read where nothing can be written, and reading it leaves no files beside it.
+// Rest makes a single file of a journal that is not in use, like a backup: without a write-ahead
+// log it can be read on a read-only file system, and reading it leaves no files next to it.
 func (k *Keeper) Rest(ctx context.Context) error {
 	var mode string
 	err := k.db.QueryRowContext(ctx, `PRAGMA journal_mode = DELETE`).Scan(&mode)
@@ -78,13 +78,13 @@ func (k *Keeper) Rest(ctx context.Context) error {
 	return nil
 }
 
-// PartOfBackup is in the name of a backup that is not whole yet, before some digits.
+// PartOfBackup is in the name of an incomplete backup, before some digits.
 const PartOfBackup = ".part-"
 
-// Backup writes a copy of the journal as it is at one moment into a file that is not there yet.
-// Look is given the copy before it has its name, and may refuse it. When Backup returns, the copy
-// is on disk under its name, or there is none.
-func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) error) (err error) {
+// Backup writes a consistent copy of the journal into a file that does not exist yet. It passes the
+// copy to verify before it has its name; an error of verify rejects the copy. When Backup returns,
+// the copy is on disk under its name, or there is none.
+func (k *Keeper) Backup(ctx context.Context, to string, verify func(part string) error) (err error) {
 	folder, name := filepath.Split(to)
 	if folder == "" {
 		folder = "."
@@ -108,7 +108,7 @@ func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) e
 	if err := syncFile(part.Name()); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	if err := look(part.Name()); err != nil {
+	if err := verify(part.Name()); err != nil {
 		return err
 	}
 	if err := os.Rename(part.Name(), to); err != nil {
@@ -117,8 +117,7 @@ func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) e
 	return syncFile(folder)
 }
 
-// backupInto uses a connection of its own: one that only reads may not write into another file
-// either.
+// backupInto uses its own connection: a read-only one may not write into another file either.
 func (k *Keeper) backupInto(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite3", source(k.path, ""))
 	if err != nil {
@@ -128,7 +127,7 @@ func (k *Keeper) backupInto(ctx context.Context, file string) error {
 	return errors.Join(err, db.Close())
 }
 
-// syncFile lets a file, or the names in a folder, reach the disk.
+// syncFile flushes a file, or the names in a folder, to disk.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -137,14 +136,14 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace puts a journal in the place of another that nobody uses, and gives that one another name,
-// whole: what stands in its write-ahead log is put into the file first, because a log that is left
-// behind would be taken for that of the file which comes in its place. At every moment there is a
-// journal under the name. It reports whether there was one before. A file that cannot be opened is
-// moved as it is, with its log.
-func Replace(ctx context.Context, from, name, aside string) (was bool, err error) {
+// Replace puts a journal in the place of another that is not in use, and renames that one. It first
+// moves the write-ahead log of the old journal into its file, because SQLite would take a log that
+// is left behind for that of the new file. At every moment there is a journal under the name. It
+// reports whether there was one before. A file that cannot be opened is moved as it is, with its
+// log.
+func Replace(ctx context.Context, from, name, aside string) (existed bool, err error) {
 	if _, err := os.Stat(name); err == nil {
-		was = true
+		existed = true
 		if k, err := OpenKeeper(ctx, name, false); err == nil {
 			if err := errors.Join(k.checkpoint(ctx), k.Close()); err != nil {
 				return false, fmt.Errorf("move %s: %w", name, explain(err))
@@ -155,13 +154,13 @@ func Replace(ctx context.Context, from, name, aside string) (was bool, err error
 		}
 	}
 	if err := os.Rename(from, name); err != nil {
-		return was, fmt.Errorf("put the journal in its place: %w", err)
+		return existed, fmt.Errorf("put the journal in its place: %w", err)
 	}
-	return was, syncFile(filepath.Dir(name))
+	return existed, syncFile(filepath.Dir(name))
 }
 
-// moveAside gives a file a second name, which is its only one when another takes its place. Where
-// files cannot have two names it is renamed.
+// moveAside gives a file a second name, which remains when another file takes the first. It renames
+// the file if the file system has no hard links.
 func moveAside(name, aside string) error {
 	for _, end := range []string{"-wal", "-shm"} {
 		if err := os.Rename(name+end, aside+end); err != nil && !errors.Is(err, os.ErrNotExist) {

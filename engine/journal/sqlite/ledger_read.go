@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// read reads what operations want before they decide.
-func (t *tx) read(w *ledger.Wants) (*ledger.Ledger, error) {
+// readWants reads the rows that operations need to decide.
+func (t *tx) readWants(w *ledger.Wants) (*ledger.Ledger, error) {
 	l := &ledger.Ledger{NextRun: t.nextRun, NextCaused: t.nextCaused, NextEvent: t.nextEvent}
 	for k := range w.Leases {
 		if c := t.w.claims.get(k); c != nil {
@@ -45,31 +45,31 @@ func (t *tx) readOpenings(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// isVacant reports whether an event is unknown and nothing waits in its lane.
+// isVacant reports whether an event is not recorded and nothing is pending in its lane.
 func (t *tx) isVacant(e *rules.Event) (bool, error) {
-	// What is gathered in a lane gives it a row.
+	// A gather needs no check: its lane has a row.
 	n, _, err := t.number(`SELECT EXISTS (SELECT 1 FROM events WHERE workspace = ?1 AND id = ?3) OR EXISTS (SELECT 1 FROM lanes WHERE workspace = ?1 AND lane = ?2)
 		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_lane WHERE workspace = ?1 AND lane = ?2 AND finished = 0)
 		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_away WHERE workspace = ?1 AND home = ?2 AND finished = 0 AND home <> lane)`, e.Workspace, e.Lane, e.ID)
 	if err != nil || n != 0 {
 		return false, err
 	}
-	known, _, err := t.found(e)
+	known, _, err := t.matchFound(e)
 	return !known, err
 }
 
-// readEvents records the events that are accepted, unless they are known.
+// readEvents records accepted events, unless they are recorded already.
 func (t *tx) readEvents(w *ledger.Wants, l *ledger.Ledger) error {
 	for i := range w.Accept {
 		e := &w.Accept[i]
-		found, err := t.wasFound(&e.Event)
+		found, err := t.matchAndMarkFound(&e.Event)
 		if err != nil {
 			return err
 		}
 		if found {
 			continue
 		}
-		fresh, err := t.record(&e.Event, e.Data)
+		fresh, err := t.insertEvent(&e.Event, e.Data)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (t *tx) readRuns(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// addRun takes rows of runs into a ledger, up to so many.
+// addRun returns a function that adds rows of runs to a ledger, at most so many.
 func addRun(l *ledger.Ledger, most *int) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		r := &ledger.Run{}
@@ -154,7 +154,7 @@ func (t *tx) readSlots(w *ledger.Wants, l *ledger.Ledger) error {
 		l.AddSlots(k, newest)
 		for times := range slots.Times {
 			last := newest + int64(slots.Count-times)
-			if last < 1 { // there have not been as many
+			if last < 1 { // fewer slots were ever taken
 				continue
 			}
 			err := t.each(`SELECT n, at FROM slots WHERE workspace = ? AND key = ? AND n BETWEEN ? AND ?`, []any{k.Workspace, k.Key, newest + 1 - int64(times), last}, func(rows *sql.Rows) error {
@@ -171,11 +171,11 @@ func (t *tx) readSlots(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// maxSlotKeys bounds of how many keys the writer remembers the newest taking.
+// maxSlotKeys bounds for how many keys the writer caches the newest slot.
 const maxSlotKeys = 20_000
 
-// newestSlot returns the number of a key's newest taking. Nobody else takes any, so the writer may
-// remember it.
+// newestSlot returns the number of a key's newest taken slot. Only this writer takes slots, so it
+// may cache the number.
 func (t *tx) newestSlot(k ledger.SlotKey) (int64, error) {
 	if n, ok := t.w.slots[k]; ok {
 		return n, nil
@@ -208,10 +208,10 @@ func (t *tx) readGathers(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// readRest reads what is stopped, what was decided before, and which sources of rules are recorded.
+// readRest reads holds, verdicts of decided events, and which sources of rules are recorded.
 func (t *tx) readRest(w *ledger.Wants, l *ledger.Ledger) error {
 	if w.Holds || w.KeepHolds || w.Calls {
-		// Other processes place holds too. Most often there are none.
+		// Other processes place holds too, so they cannot be cached. Usually there are none.
 		_, any, err := t.number(`SELECT 1 FROM holds LIMIT 1`)
 		if err == nil && any {
 			err = t.each(selectHolds, nil, addHold(&l.Holds))
@@ -249,19 +249,19 @@ func (t *tx) readRest(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// nextEvent returns the number of the next event, which belongs to the caller.
+// nextEvent assigns the number of the next event.
 func (t *tx) nextEvent() int64 {
 	t.event++
 	return t.event
 }
 
-// nextRun returns the number of the next run, which belongs to the caller.
+// nextRun assigns the number of the next run.
 func (t *tx) nextRun() int64 {
 	t.run++
 	return t.run
 }
 
-// nextCaused returns the number of the next own effect, which belongs to the caller.
+// nextCaused assigns the number of the next expected event.
 func (t *tx) nextCaused() int64 {
 	t.caused++
 	return t.caused

@@ -5,7 +5,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// writeRows writes what operations have decided, a statement for each row.
+// writeRows writes the decisions of operations, one statement per row.
 func (t *tx) writeRows(l *ledger.Ledger) error {
 	for _, write := range []func(*ledger.Ledger) error{
 		t.writeEvents, t.writeVersions, t.writeRuns, t.writeSteps, t.writeSlots, t.writeGathers, t.writeCaused, t.writeTally, t.writeLanes,
@@ -17,7 +17,7 @@ func (t *tx) writeRows(l *ledger.Ledger) error {
 	return nil
 }
 
-// writeEvents records events with what was decided on them, and what was decided on others.
+// writeEvents inserts fresh events with their verdicts, and sets the verdicts of others.
 func (t *tx) writeEvents(l *ledger.Ledger) error {
 	for i := range l.Events {
 		r := &l.Events[i]
@@ -78,7 +78,7 @@ func (t *tx) writeSteps(l *ledger.Ledger) error {
 	for _, s := range l.Steps {
 		var record any
 		if s.Record != nil {
-			record = []byte(s.Record) // as it is: a text would be a copy
+			record = []byte(s.Record) // as bytes: a string would be a copy
 		}
 		_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))
 			ON CONFLICT (run, n) DO UPDATE SET path = excluded.path, verb = excluded.verb, key = excluded.key, state = excluded.state, attempts = excluded.attempts,
@@ -155,7 +155,7 @@ func (t *tx) writeCaused(l *ledger.Ledger) error {
 	return nil
 }
 
-// writeTally adds to the sums what the transaction has counted.
+// writeTally adds the counts of the transaction to the sums.
 func (t *tx) writeTally(l *ledger.Ledger) error {
 	for k, n := range l.Tally.RuleCounts() {
 		_, err := t.exec(`INSERT INTO rule_counts (hour, workspace, rule, what, detail, n) VALUES (?, ?, ?, ?, ?, ?)
@@ -189,16 +189,16 @@ func (t *tx) writeTally(l *ledger.Ledger) error {
 	return nil
 }
 
-// writeLanes makes lanes due, and gives claimed ones back.
+// writeLanes makes lanes due, and releases claimed ones.
 func (t *tx) writeLanes(l *ledger.Ledger) error {
 	for k, d := range l.Dues {
-		if err := t.due(k, d.At, d.News); err != nil {
+		if err := t.makeLaneDue(k, d.At, d.News); err != nil {
 			return err
 		}
 	}
 	for k, r := range l.Releases {
 		if r.Next == 0 {
-			n, err := t.changed(`DELETE FROM lanes WHERE workspace = ? AND lane = ? AND news = ?`, k.Workspace, k.Lane, r.News)
+			n, err := t.execCount(`DELETE FROM lanes WHERE workspace = ? AND lane = ? AND news = ?`, k.Workspace, k.Lane, r.News)
 			if err != nil {
 				return err
 			}
@@ -215,9 +215,9 @@ func (t *tx) writeLanes(l *ledger.Ledger) error {
 	return nil
 }
 
-// due asks for a lane's attention at a time, so many times.
-func (t *tx) due(k ledger.LaneKey, at, news int64) error {
-	t.w.claims.wake(k)
+// makeLaneDue makes a lane due at a time, and adds to its news.
+func (t *tx) makeLaneDue(k ledger.LaneKey, at, news int64) error {
+	t.w.claims.markWoken(k)
 	_, err := t.exec(`INSERT INTO lanes (workspace, lane, due_at, news) VALUES (?, ?, ?, ?)
 		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + excluded.news`, k.Workspace, k.Lane, max(at, 1), news)
 	return err

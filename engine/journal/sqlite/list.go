@@ -11,15 +11,16 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// pageSize is how much a listing has that names no limit.
+// pageSize is the limit of a listing that has none.
 const pageSize = 100
 
-// fewRows is how many rows a listing sorts rather than to go through all of them in order.
-const fewRows = 5000
+// maxSorted is how many rows a listing reads by an index and sorts; for more it scans in the order
+// of the listing.
+const maxSorted = 5000
 
-// A filter is what a listing's rows must be.
+// A filter builds the query of a listing.
 type filter struct {
-	index   string // by which they are found; empty is in the order of the listing until there are enough
+	index   string // the index to use; empty is to scan in the order of the listing up to the limit
 	forward bool   // the oldest first
 	clauses []string
 	args    []any
@@ -30,16 +31,16 @@ func (f *filter) where(clause string, args ...any) {
 	f.args = append(f.args, args...)
 }
 
-// by names the index to use, unless a better one is named already.
-func (f *filter) by(index string) {
+// useIndex sets the index, unless a better one is set already.
+func (f *filter) useIndex(index string) {
 	if f.index == "" {
 		f.index = " INDEXED BY " + index
 	}
 }
 
-// among asks for rows whose keys are listed. They are taken in the order of the keys, and no more
-// of them are read than there is a use for, however long the list.
-func (f *filter) among(key, list string, args ...any) {
+// whereKeyIn selects rows by a list of keys. They are read in the order of the keys, and only up to
+// the limit, however long the list is.
+func (f *filter) whereKeyIn(key, list string, args ...any) {
 	if f.index == "" {
 		f.index = " NOT INDEXED"
 	}
@@ -66,11 +67,11 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	return q + ` ORDER BY ` + key + order + ` LIMIT ?`, append(f.args, limit)
 }
 
-// few reports whether there is so little since a time that it is best found by that.
-func (j *Journal) few(ctx context.Context, count string, since time.Time) (bool, error) {
+// isFew reports whether so few rows are newer than a time that the index by time is best.
+func (j *Journal) isFew(ctx context.Context, count string, since time.Time) (bool, error) {
 	var n int
-	err := j.reads.QueryRowContext(ctx, count, stored.Micros(since), fewRows).Scan(&n)
-	return n < fewRows, err
+	err := j.reads.QueryRowContext(ctx, count, stored.Micros(since), maxSorted).Scan(&n)
+	return n < maxSorted, err
 }
 
 // ListEvents returns events.
@@ -78,16 +79,16 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 	q := filter{forward: f.Forward}
 	q.where(`e.data IS NOT NULL`)
 	if f.Lane != "" {
-		q.among(`e.seq`, `SELECT seq FROM events INDEXED BY events_lane WHERE lane = ?`, f.Lane)
+		q.whereKeyIn(`e.seq`, `SELECT seq FROM events INDEXED BY events_lane WHERE lane = ?`, f.Lane)
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= ?`, stored.Micros(f.Since))
-		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, f.Since)
+		few, err := j.isFew(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("events: %w", err)
 		}
 		if few {
-			q.by(`events_full`)
+			q.useIndex(`events_full`)
 		}
 	}
 	if f.Workspace != "" {
@@ -121,14 +122,15 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal
 	return found[0], nil
 }
 
-// statesApart is what the indexes of runs by state hold, in the words of the indexes.
-const statesApart = `r.state <> 'running' AND r.state <> 'done'`
+// rareStates is the condition of the partial indexes of runs by state, which SQLite uses only if a
+// query repeats it.
+const rareStates = `r.state <> 'running' AND r.state <> 'done'`
 
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	var q filter
 	if f.Event != 0 {
-		q.by(`runs_event`)
+		q.useIndex(`runs_event`)
 		q.where(`r.event = ?`, f.Event)
 	}
 	if len(f.Events) > 0 {
@@ -136,33 +138,33 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)
 		}
-		q.by(`runs_event`)
+		q.useIndex(`runs_event`)
 		q.where(`r.event IN (SELECT value FROM json_each(?))`, seqs)
 	}
-	if f.Lane != "" { // a run is at home where its event is
+	if f.Lane != "" { // a run's home is the lane of its event
 		if q.index == "" {
-			q.among(`r.id`, `SELECT c.id FROM events e INDEXED BY events_lane CROSS JOIN runs c INDEXED BY runs_event WHERE e.lane = ? AND c.event = e.seq`, f.Lane)
+			q.whereKeyIn(`r.id`, `SELECT c.id FROM events e INDEXED BY events_lane CROSS JOIN runs c INDEXED BY runs_event WHERE e.lane = ? AND c.event = e.seq`, f.Lane)
 		}
 		q.where(`r.home = ?`, f.Lane)
 	}
-	apart := f.State != "" && f.State != journal.Running && f.State != journal.Done
-	if apart {
-		q.where(statesApart)
+	rare := f.State != "" && f.State != journal.Running && f.State != journal.Done
+	if rare {
+		q.where(rareStates)
 	}
 	if f.Rule != "" {
-		if apart {
-			q.by(`runs_rule_apart`)
+		if rare {
+			q.useIndex(`runs_rule_apart`)
 		}
-		q.by(`runs_rule`)
+		q.useIndex(`runs_rule`)
 		q.where(`r.rule = ?`, f.Rule)
 	}
 	if f.State != "" {
-		// Most runs are done: going back from the newest finds them sooner.
+		// Most runs are done: a scan from the newest on finds them sooner.
 		switch {
-		case apart:
-			q.by(`runs_apart`)
+		case rare:
+			q.useIndex(`runs_apart`)
 		case f.State != journal.Done:
-			q.by(`runs_open`)
+			q.useIndex(`runs_open`)
 			q.where(`r.finished = 0`)
 		}
 		q.where(`r.state = ?`, string(f.State))
@@ -172,12 +174,12 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= ?`, stored.Micros(f.Since))
-		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_started WHERE started_at >= ? LIMIT ?)`, f.Since)
+		few, err := j.isFew(ctx, `SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_started WHERE started_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)
 		}
 		if few {
-			q.by(`runs_started`)
+			q.useIndex(`runs_started`)
 		}
 	}
 	if f.Before != 0 {
@@ -199,7 +201,7 @@ func (j *Journal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	return found[0], nil
 }
 
-// runs reads runs with their steps, all of one moment.
+// runs reads runs with their steps in one read transaction.
 func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*journal.Run, err error) {
 	t, err := j.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 
 var errInUse = errors.New("in use")
 
-// lock makes the caller the one engine of a journal. The lock is on a file of its own, which stays
+// lock makes the caller the only engine of a journal. The lock is on a separate file, which stays
 // when the journal is closed: removing it would let two engines lock two files of the same name.
 func lock(path string) (*os.File, error) {
 	path += ".lock"
-	f, err := exclusive(path)
+	f, err := openExclusive(path)
 	if errors.Is(err, errInUse) {
 		who := ""
 		if pid, err := os.ReadFile(path); err == nil && len(pid) > 0 {
@@ -34,8 +34,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Lock keeps engines away from a journal's file until it is given back, or refuses when one uses
-// it.
+// Lock locks a journal's file against engines until it is released, or returns an error if an
+// engine uses it.
 func Lock(file string) (free func() error, err error) {
 	path, err := (&Journal{}).locate(file)
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A journal that was closed can be opened although a program is just being started, which shares
-// all files until it runs.
+// A journal that was closed can be opened again although a child process is just being started,
+// which shares all files until its exec.
 func TestLockIsGivenBack(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// exclusive opens a file and locks it, or returns errInUse. The kernel gives the lock back when the
-// process ends.
-func exclusive(path string) (*os.File, error) {
+// openExclusive opens a file and locks it, or returns errInUse. The kernel releases the lock when
+// the process ends.
+func openExclusive(path string) (*os.File, error) {
 	f, err := openOrCreate(path)
 	if err != nil {
 		return nil, err
@@ -24,8 +24,8 @@ func exclusive(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlock gives a lock back. To close the file is not enough at once: a program that is just being
-// started has it too, until it runs.
+// unlock releases a lock. Closing the file may not release it at once: a child process that is just
+// being started shares it until its exec.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

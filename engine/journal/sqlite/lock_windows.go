@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// sharingViolation is the system's answer for a file that another process keeps to itself.
+// sharingViolation is the error for a file that another process has opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// exclusive opens a file for reading by others only, or returns errInUse. The system gives it back
+// openExclusive opens a file that others may only read, or returns errInUse. The system closes it
 // when the process ends.
-func exclusive(path string) (*os.File, error) {
+func openExclusive(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
@@ -26,5 +26,5 @@ func exclusive(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// unlock gives a lock back.
+// unlock releases a lock.
 func unlock(f *os.File) error { return f.Close() }

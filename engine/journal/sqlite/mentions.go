@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	mostCandidates = 1000   // lanes that are looked at which are found by a part of what is looked for
-	mostCounted    = 20_000 // keys that are counted to find out which part is the rarest
+	maxCandidates  = 1000   // lanes with a matching key that a search checks
+	maxCountedKeys = 20_000 // keys that are counted to find the rarest prefix
 )
 
-// FindLanes returns the lanes whose events mention what a text may mean.
+// FindLanes returns the lanes that match a search text.
 func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	j.catchUp(ctx)
 	list, err := stored.LaneFinder{Count: j.countKeys, Lanes: j.lanesBy}.Find(ctx, text, limit)
@@ -24,26 +24,26 @@ func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]jour
 	return list, nil
 }
 
-// countKeys returns how many keys there are, up to so many.
+// countKeys counts keys, up to a maximum.
 func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int, err error) {
-	err = j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mentions WHERE kind = ? AND key >= ? AND key < ? LIMIT ?)`, k.Kind, k.From, k.To, min(most, mostCounted)).Scan(&n)
+	err = j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mentions WHERE kind = ? AND key >= ? AND key < ? LIMIT ?)`, k.Kind, k.From, k.To, min(most, maxCountedKeys)).Scan(&n)
 	return n, err
 }
 
-// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word,
-// the newest first.
+// lanesBy passes the lanes that have one of the keys to a function: first those with a key that
+// equals the prefix, the newest first.
 func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
 	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
 			SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key = ?2 ORDER BY known DESC LIMIT ?4)
 			UNION ALL SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key > ?2 AND key < ?3 LIMIT ?4) LIMIT ?4) AS found
-		CROSS JOIN known k ON k.id = found.known`, []any{k.Kind, k.From, k.To, mostCandidates}, func(rows *sql.Rows) error {
+		CROSS JOIN known k ON k.id = found.known`, []any{k.Kind, k.From, k.To, maxCandidates}, func(rows *sql.Rows) error {
 		w, known, err := scanKnown(rows)
 		found(w, known)
 		return err
 	})
 }
 
-// Who returns who lanes are about.
+// Who returns the customers of lanes.
 func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]journal.Who, error) {
 	out := make(map[string]journal.Who, len(lanes))
 	keys, err := stored.Text(lanes)
@@ -62,7 +62,7 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 	return out, nil
 }
 
-// scanKnown reads a lane that is known.
+// scanKnown reads the mentions of a lane.
 func scanKnown(rows *sql.Rows) (journal.Who, journal.Known, error) {
 	var workspace, lane string
 	var mentions *string

@@ -16,9 +16,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings a journal to the schema that this program knows. One that is beside an engine is
-// only checked.
-func migrate(ctx context.Context, db *sql.DB, beside bool) error {
+// migrate migrates a journal to the newest schema of this program. If attached to an engine's
+// journal it only checks the schema.
+func migrate(ctx context.Context, db *sql.DB, attached bool) error {
 	p, err := provider(db)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func migrate(ctx context.Context, db *sql.DB, beside bool) error {
 		return fmt.Errorf("a newer version of this program wrote it (schema %d, this one knows %d): use that version or a later one", version, newest)
 	case version == newest:
 		return nil
-	case beside:
+	case attached:
 		return fmt.Errorf("an older version of this program wrote it (schema %d, this one needs %d): run the engine of this version once, which brings it up to date", version, newest)
 	}
 	if _, err := p.Up(ctx); err != nil {
@@ -43,7 +43,7 @@ func migrate(ctx context.Context, db *sql.DB, beside bool) error {
 	return nil
 }
 
-// provider returns the migrations that this program knows.
+// provider returns the migrations of this program.
 func provider(db *sql.DB) (*goose.Provider, error) {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -56,7 +56,7 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 	return p, nil
 }
 
-// newestSchema returns the number of the newest migration that this program knows.
+// newestSchema returns the number of this program's newest migration.
 func newestSchema(db *sql.DB) (int64, error) {
 	p, err := provider(db)
 	if err != nil {
@@ -66,7 +66,7 @@ func newestSchema(db *sql.DB) (int64, error) {
 	return sources[len(sources)-1].Version, nil
 }
 
-// schema returns the number of the journal's newest migration, 0 for an empty file.
+// schema returns the number of the journal's newest migration; 0 for an empty file.
 func schema(ctx context.Context, db *sql.DB) (int64, error) {
 	var tables, known int
 	err := db.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(name = ?), 0) FROM sqlite_master`, goose.DefaultTablename).Scan(&tables, &known)
@@ -81,11 +81,11 @@ func schema(ctx context.Context, db *sql.DB) (int64, error) {
 	return version, err
 }
 
-// unsound is the error of a file that is no journal, or a damaged one.
+// unsound is the error of a file that is not a journal, or is damaged.
 type unsound struct{ error }
 
-// Is reports whether it is asked for as such.
+// Is reports whether the target is ErrUnsound.
 func (unsound) Is(target error) bool { return target == stored.ErrUnsound }
 
-// Unwrap returns what SQLite says.
+// Unwrap returns the error of SQLite.
 func (e unsound) Unwrap() error { return e.error }

@@ -9,8 +9,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// withoutDrafts is the migration that puts drafts among the runs. From schema 5 to 8 runs that
-// were worked on stood in rows of a binary form; a process that died has left some.
+// withoutDrafts is the migration that moves drafts into the table of runs. In schemas 5 to 8 a
+// claimed run was in a row of a binary form; a process that crashed has left some.
 var withoutDrafts = goose.NewGoMigration(9, &goose.GoFunc{RunTx: moveDrafts}, nil)
 
 func moveDrafts(ctx context.Context, t *sql.Tx) error {
@@ -27,8 +27,8 @@ func moveDrafts(ctx context.Context, t *sql.Tx) error {
 	return err
 }
 
-// readDrafts returns the drafts by the numbers of their runs. Of a run that is in several rows
-// the last one counts.
+// readDrafts returns the drafts by the ids of their runs. If a run is in several rows the last one
+// counts.
 func readDrafts(ctx context.Context, t *sql.Tx) (map[int64]*draft, error) {
 	rows, err := t.QueryContext(ctx, `SELECT runs FROM drafts ORDER BY id`)
 	if err != nil {
@@ -52,7 +52,7 @@ func readDrafts(ctx context.Context, t *sql.Tx) (map[int64]*draft, error) {
 	return left, err
 }
 
-// A draft is a run with its open steps. Steps that are over are among the steps already.
+// A draft is a run with its open steps. Finished steps are in the table of steps already.
 type draft struct {
 	id, event, started, wake                      int64
 	key, workspace, rule, version, home, lane, by string
@@ -67,8 +67,8 @@ type draftStep struct {
 	record                          *string
 }
 
-// move puts a draft among the runs and makes its lane due. One that is a run already stays as it
-// is.
+// move inserts a draft into the table of runs and makes its lane due. A run that is in the table
+// already stays as it is.
 func (d *draft) move(ctx context.Context, t *sql.Tx) error {
 	done, err := t.ExecContext(ctx, `INSERT INTO runs (id, key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about, started_at, wake_at, finished_at, reason)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING`,
@@ -135,7 +135,7 @@ func (r *draftReader) number() int64 {
 
 func (r *draftReader) fail() { r.bytes, r.broken = nil, true }
 
-// count reads how many bytes or things follow, each of which takes a byte at least.
+// count reads the number of bytes or items that follow, each of which takes at least a byte.
 func (r *draftReader) count() int64 {
 	n := r.number()
 	if n < 0 || n > int64(len(r.bytes)) {

@@ -15,8 +15,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// TestDrafts opens a journal of schema 8 that an engine left when it died: one run is over, two
-// are drafts.
+// TestDrafts opens a journal of schema 8 that an engine left when it crashed: one run is finished,
+// two are drafts.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	file := unpacked(t, "testdata/drafts.db.gz")
@@ -59,10 +59,10 @@ func TestDrafts(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := found(t, j, 1); got.State != journal.Done {
+	if got := findRun(t, j, 1); got.State != journal.Done {
 		t.Errorf("%+v", got)
 	}
-	if _, next := begin(t, j, "fourth", "lane 4"); next.ID != 4 {
+	if _, next := beginRun(t, j, "fourth", "lane 4"); next.ID != 4 {
 		t.Errorf("the next run has the number %d", next.ID)
 	}
 }
@@ -90,7 +90,7 @@ func unpacked(t *testing.T, name string) string {
 	return file
 }
 
-// FuzzDrafts: whatever a row of drafts holds, it is read or refused.
+// FuzzDrafts: every row of drafts is read or refused.
 func FuzzDrafts(f *testing.F) {
 	f.Add([]byte{2, 14, 18, 2, 'k', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{2, 14, 18, 2, 'k'})

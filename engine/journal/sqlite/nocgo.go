@@ -2,9 +2,9 @@
 
 package sqlite
 
-// usable is whether the program contains SQLite.
-const usable = false
+// hasSQLite is whether the program contains SQLite.
+const hasSQLite = false
 
 func explain(err error) error { return err }
 
-func busy(error) bool { return false }
+func isBusy(error) bool { return false }

@@ -10,7 +10,7 @@ func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	c, key := &j.claims, ledger.LaneKey{Workspace: workspace, Lane: lane}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if j.beside || c.held[key] != nil || c.occupied.Is(key) {
+	if j.attached || c.held[key] != nil || c.occupied.Is(key) {
 		return nil
 	}
 	c.epoch++
@@ -18,7 +18,7 @@ func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	return &journal.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
 }
 
-// Drop gives back a lane that was opened.
+// Drop releases a lane that was opened.
 func (j *Journal) Drop(lane *journal.Lane) {
-	j.claims.release(lane, true) // whatever kept it from being of use may do so again
+	j.claims.release(lane, true) // what prevented its use may do so again
 }

@@ -19,7 +19,7 @@ func decided(id, lane string) (*journal.Event, *journal.Change) {
 	return e, &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true}
 }
 
-// starts adds a run to a change, which stays in a state.
+// starts adds a run in a state to a change.
 func starts(c *journal.Change, state journal.State) *journal.Run {
 	e := c.Fresh
 	r := &journal.Run{
@@ -42,8 +42,8 @@ func claimed(t *testing.T, j *Journal) (names []string) {
 	return names
 }
 
-// An event that is recorded with its verdicts has its number, its run has it too, and nothing is
-// left to do.
+// An event that is recorded with its verdicts gets its number, which its run has too, and nothing
+// is left to do.
 func TestOpenedLane(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
@@ -72,7 +72,7 @@ func TestOpenedLane(t *testing.T) {
 	}
 }
 
-// An event is not recorded beside what waits in its lane, nor twice.
+// An event is not recorded as fresh if something is pending in its lane, nor twice.
 func TestOccupiedLane(t *testing.T) {
 	t.Parallel()
 	for name, occupy := range map[string]func(t *testing.T, j *Journal){
@@ -125,8 +125,8 @@ func TestOccupiedLane(t *testing.T) {
 	}
 }
 
-// A lane that was opened, and whose run is not over when the process ends, is found due by the next
-// one.
+// A lane that was opened and whose run is unfinished when the process ends is due for the next
+// process.
 func TestOpenedLaneIsDueAfterAnEnd(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
@@ -150,7 +150,7 @@ func TestOpenedLaneIsDueAfterAnEnd(t *testing.T) {
 	}
 }
 
-// What comes while somebody works on an opened lane makes it due when it is given back.
+// Whatever arrives while an opened lane is claimed makes the lane due when it is released.
 func TestNewsOfAnOpenedLane(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
@@ -176,12 +176,12 @@ func TestNewsOfAnOpenedLane(t *testing.T) {
 	}
 }
 
-// A lane that was opened after somebody looked for what is due is not his.
+// Claim does not return a lane that was opened after Claim has read what is due.
 func TestOpenedBeforeItIsTaken(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 	lane := j.Open("default", "lane")
-	if taken := j.claims.take([]*journal.Lane{{Workspace: "default", Name: "lane"}, {Workspace: "default", Name: "other"}}); len(taken) != 1 || taken[0].Name != "other" {
+	if taken := j.claims.acquire([]*journal.Lane{{Workspace: "default", Name: "lane"}, {Workspace: "default", Name: "other"}}); len(taken) != 1 || taken[0].Name != "other" {
 		t.Errorf("%+v are taken", taken)
 	}
 	_, c := decided("it", "lane")

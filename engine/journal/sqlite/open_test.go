@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// refused opens a journal in vain, and checks what the message says.
+// refused checks that a journal cannot be opened, and the error message.
 func refused(t *testing.T, file string, o Options, says ...string) {
 	t.Helper()
 	j, err := Open(t.Context(), file, o)
@@ -137,7 +137,7 @@ func TestNotAJournal(t *testing.T) {
 	open(t, path("empty.db"), Options{})
 }
 
-// TestDamagedJournal shows that whatever page of a file is damaged, whoever cannot open it is told
+// TestDamagedJournal checks that, whichever page of a file is damaged, an error on opening it says
 // what to do.
 func TestDamagedJournal(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestDamagedJournal(t *testing.T) {
 		}
 		j, err := Open(t.Context(), file, Options{Beside: true})
 		if err == nil {
-			err = j.Close() // nobody has looked there
+			err = j.Close() // the damaged page was not read
 		} else {
 			found++
 		}
@@ -185,7 +185,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// change changes a database behind the journal's back.
+// change changes a database without the journal's knowledge.
 func change(t *testing.T, file, query string) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", file)
@@ -198,7 +198,7 @@ func change(t *testing.T, file, query string) {
 	}
 }
 
-// fill records events for ever, and tells of each when it is recorded.
+// fill records events forever, and prints each when it is recorded.
 func fill(file string) {
 	ctx := context.Background()
 	j, err := Open(ctx, file, Options{})
@@ -227,7 +227,7 @@ func fill(file string) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
-	told := map[string]bool{}
+	acknowledged := map[string]bool{}
 	for round := range 5 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "JOURNAL_TO_FILL="+file)
@@ -241,29 +241,29 @@ func TestKilled(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
-			told[lines.Text()] = true
+			acknowledged[lines.Text()] = true
 			if n == 200+50*round {
 				cmd.Process.Kill()
 			}
 		}
 		cmd.Wait()
-		if len(told) < 200*(round+1) {
-			t.Fatalf("the process told of %d events only", len(told))
+		if len(acknowledged) < 200*(round+1) {
+			t.Fatalf("the process told of %d events only", len(acknowledged))
 		}
 	}
 
 	j := open(t, file, Options{})
-	for id := range told {
+	for id := range acknowledged {
 		if _, err := j.FindEvent(t.Context(), "default", id); err != nil {
 			t.Fatalf("event %s was told of: %v", id, err)
 		}
 	}
-	lanes, err := j.Claim(t.Context(), time.Now(), len(told)+1000, nil)
+	lanes, err := j.Claim(t.Context(), time.Now(), len(acknowledged)+1000, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lanes) < len(told) {
-		t.Errorf("%d lanes are due after %d events", len(lanes), len(told))
+	if len(lanes) < len(acknowledged) {
+		t.Errorf("%d lanes are due after %d events", len(lanes), len(acknowledged))
 	}
 	for _, l := range lanes {
 		if len(l.Events) != 1 {

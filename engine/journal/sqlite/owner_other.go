@@ -4,5 +4,5 @@ package sqlite
 
 import "io/fs"
 
-// ownerOf returns whose a file is, where that can be found out.
+// ownerOf returns the owner of a file, if the system has one.
 func ownerOf(fs.FileInfo) (user, group int, ok bool) { return 0, 0, false }

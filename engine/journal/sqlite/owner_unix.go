@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns whose a file is.
+// ownerOf returns the owner of a file.
 func ownerOf(info fs.FileInfo) (user, group int, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

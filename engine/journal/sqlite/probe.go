@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// ErrBusy says that somebody else keeps a journal's file locked.
+// ErrBusy says that another program has locked a journal's file.
 var ErrBusy = errors.New("it is locked")
 
-// Probe finds out whether a journal's file can be written at present: whether somebody keeps it
-// locked for longer than a patience. It writes nothing.
+// Probe reports whether a journal's file can be written now: it returns ErrBusy if another program
+// has it locked for longer than a patience. It writes nothing.
 func Probe(ctx context.Context, file string, patience time.Duration) (err error) {
-	if !usable {
+	if !hasSQLite {
 		return errNoSQLite
 	}
 	escaped := (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
@@ -32,7 +32,7 @@ func Probe(ctx context.Context, file string, patience time.Duration) (err error)
 		}
 		err = errors.Join(err, conn.Close())
 	}
-	if err != nil && busy(err) {
+	if err != nil && isBusy(err) {
 		return fmt.Errorf("%w by another program for more than %s", ErrBusy, patience)
 	}
 	return explain(err)

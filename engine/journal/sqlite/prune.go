@@ -12,39 +12,39 @@ import (
 )
 
 const (
-	pruneSize = 500                 // rows that are looked at in one transaction
-	idsKept   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotsKept = 24 * time.Hour      // how long a slot outlives its window
+	pruneSize     = 500                 // rows that one transaction reads
+	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
+	slotRetention = 24 * time.Hour      // how long a slot outlives its window
 )
 
-// pruning is how far Prune has come with what it goes through in an order: what must stay is passed
-// once, not again and again. Only the writer's goroutine looks.
-type pruning struct {
-	runs, events place
-	slots        slotPlace
+// pruneProgress is how far Prune has scanned: it passes rows that must stay only once. Only the
+// writer's goroutine uses it.
+type pruneProgress struct {
+	runs, events position
+	slots        slotPosition
 }
 
-// A place is the row that was passed last in the order of a time.
-type place struct{ at, id int64 }
+// A position is the last scanned row in the order of a time.
+type position struct{ at, id int64 }
 
-// A slotPlace is the slot that was passed last, on the day on which all are gone through.
-type slotPlace struct {
+// A slotPosition is the last scanned slot; each day scans all slots once.
+type slotPosition struct {
 	day, n         int64
 	workspace, key string
-	through        bool
+	done           bool
 }
 
-// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of
-// things of which there may be more.
+// Prune deletes what is older than keep; nothing if keep is 0. It returns after the first kind of
+// rows of which there may be more.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
-	if j.beside {
-		return false, errBeside
+	if j.attached {
+		return false, errAttached
 	}
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
-	for _, part := range []func(context.Context) (bool, error){
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idRetention))
+	for _, step := range []func(context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
 		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
 		func(ctx context.Context) (bool, error) {
@@ -72,7 +72,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/ledger.ADay) },
 		j.pruneVersions,
 	} {
-		more, err := part(ctx)
+		more, err := step(ctx)
 		if err != nil {
 			return false, fmt.Errorf("prune: %w", err)
 		}
@@ -83,22 +83,21 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	return false, nil
 }
 
-// pruneRows carries out a statement that deletes up to so many rows that are older than a time.
+// pruneRows runs a statement that deletes up to pruneSize rows older than a time.
 func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool, error) {
 	n := 0
-	err := j.writer.write(ctx, directly(pruneSize, func(t *tx) (err error) {
-		n, err = t.changed(query, old, pruneSize)
+	err := j.writer.write(ctx, directOperation(pruneSize, func(t *tx) (err error) {
+		n, err = t.execCount(query, old, pruneSize)
 		return err
 	}, nil))
 	return n == pruneSize, err
 }
 
-// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it
-// is answered. No run has ended before it began, so that those which began later need not be looked
-// at.
+// pruneRuns deletes finished runs with their steps. A run with a request stays until the request is
+// answered. No run ends before it starts, so runs that started later need not be read.
 func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
-	var next place
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	var next position
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		var ids []int64
 		n := 0
 		next = j.prune.runs
@@ -126,17 +125,17 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		return err
 	}, func() {
 		if j.prune.runs = next; !more {
-			j.prune.runs = place{}
+			j.prune.runs = position{}
 		}
 	}))
 	return more, err
 }
 
-// pruneContents forgets the data and the verdicts of events, but not of those that are undecided,
-// being gathered, or what an unfinished run came of.
+// pruneContents deletes the data and the verdicts of events, except of those that are undecided,
+// being gathered, or needed by an unfinished run.
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
-	var next place
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	var next position
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		var seqs []int64
 		next = j.prune.events
 		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)
@@ -152,19 +151,19 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if err != nil {
 			return err
 		}
-		return t.empty(keys)
+		return t.clearContents(keys)
 	}, func() {
 		if j.prune.events = next; !more {
-			j.prune.events = place{}
+			j.prune.events = position{}
 		}
 	}))
 	return more, err
 }
 
-// empty leaves of events that may go nothing but their ids. They are taken away and put back: what
-// is left of them is small, and only then does it come to stand together, so that the pages which
-// held their contents are free.
-func (t *tx) empty(keys string) error {
+// clearContents removes everything but the ids of those events that need no content. It deletes the
+// rows and inserts them again: the new rows are small and share pages, so that the pages of the old
+// contents become free.
+func (t *tx) clearContents(keys string) error {
 	var seqs []int64
 	var rows [][]any
 	err := t.each(`SELECT seq, workspace, id, type, rule, tenant, lane, created_at, received_at FROM events WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
@@ -195,19 +194,19 @@ func (t *tx) empty(keys string) error {
 	return nil
 }
 
-// pruneSlots forgets slots whose windows have been over for long. One walk through all of them is
-// enough for each day, so that nothing has to be kept by the time.
+// pruneSlots deletes slots whose windows have been over for long. It scans all slots once a day, so
+// no index by time is needed.
 func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
-	over, day := stored.Micros(now.Add(-slotsKept)), stored.Micros(now)/ledger.ADay
-	var next slotPlace
-	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
+	over, day := stored.Micros(now.Add(-slotRetention)), stored.Micros(now)/ledger.ADay
+	var next slotPosition
+	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		if next = j.prune.slots; next.day != day {
-			next = slotPlace{day: day}
+			next = slotPosition{day: day}
 		}
-		if next.through {
+		if next.done {
 			return nil
 		}
-		var old []slotPlace
+		var old []slotPosition
 		n := 0
 		err := t.each(`SELECT workspace, key, n, over < ? FROM slots WHERE (workspace, key, n) > (?, ?, ?) ORDER BY workspace, key, n LIMIT ?`,
 			[]any{over, next.workspace, next.key, next.n, pruneSize}, func(rows *sql.Rows) error {
@@ -218,7 +217,7 @@ func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err
 				}
 				return err
 			})
-		more, next.through = n == pruneSize, n < pruneSize
+		more, next.done = n == pruneSize, n < pruneSize
 		for _, s := range old {
 			if err != nil {
 				break
@@ -230,15 +229,15 @@ func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err
 	return more, err
 }
 
-// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long,
-// so that one walk through all lanes is enough for each, and nothing has to be kept by the day.
+// pruneKnown deletes mentions that are older than a day. It scans all lanes once a day, so no index
+// by day is needed.
 func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
-	back, err := j.following.turn.Take(ctx)
+	release, err := j.follower.mu.Take(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer back()
-	p := &j.following.pruned
+	defer release()
+	p := &j.follower.pruned
 	if p.day != day {
 		p.day, p.id = day, 0
 	}
@@ -246,9 +245,9 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return false, nil
 	}
 	n, last := 0, int64(0)
-	var old []outdated
+	var old []outdatedLane
 	err = j.each(ctx, `SELECT id, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
-		var o outdated
+		var o outdatedLane
 		var mentions *string
 		err := rows.Scan(&o.id, &mentions)
 		if err == nil {
@@ -261,7 +260,7 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return err
 	})
 	if err == nil && len(old) > 0 {
-		err = j.writer.write(ctx, directly(len(old), func(t *tx) error { return t.forget(old) }, nil))
+		err = j.writer.write(ctx, directOperation(len(old), func(t *tx) error { return t.forgetMentions(old) }, nil))
 	}
 	if err != nil {
 		return false, err
@@ -272,25 +271,25 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 	return n == pruneSize, nil
 }
 
-// outdated is a lane of which not all is to be known any longer.
-type outdated struct {
+// An outdatedLane is a lane with old mentions.
+type outdatedLane struct {
 	id          int64
 	known, left journal.Known
 }
 
-// forget leaves of lanes what is left.
-func (t *tx) forget(lanes []outdated) error {
+// forgetMentions removes the old mentions of lanes.
+func (t *tx) forgetMentions(lanes []outdatedLane) error {
 	for _, o := range lanes {
-		if err := t.knowInstead(o.id, o.known, o.left); err != nil {
+		if err := t.replaceMentions(o.id, o.known, o.left); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun
-// since the journal was opened stay, because another may be about to begin. It looks for runs
-// outside of the transaction: only a run that begins could be missed.
+// pruneVersions deletes the sources of rules that no run has. Versions that have started runs since
+// the journal was opened stay, because another run may be about to start. The query is outside of
+// the transaction: it can miss only a run that is starting.
 func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 	unused := []string{}
 	err := j.each(ctx, `SELECT hash FROM rule_versions v WHERE NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_rule WHERE r.rule = v.rule AND r.version = v.hash)`, nil, func(rows *sql.Rows) error {
@@ -302,7 +301,7 @@ func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 	if err != nil || len(unused) == 0 {
 		return false, err
 	}
-	return false, j.writer.write(ctx, directly(1, func(t *tx) error {
+	return false, j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		for _, hash := range unused {
 			if t.w.versions[hash] {
 				continue

@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestSlotsAreForgotten shows that slots of windows that are over leave the file, in parts, and
-// that the others stay, also those that are taken meanwhile.
+// TestSlotsAreForgotten checks that Prune deletes slots whose windows are over, in batches, and
+// that the others stay, also those that are taken in the meantime.
 func TestSlotsAreForgotten(t *testing.T) {
 	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestSlotsAreForgotten(t *testing.T) {
 		}
 		return parts
 	}
-	left := func(what string, want int) {
+	checkLeft := func(what string, want int) {
 		t.Helper()
 		var n int
 		if err := j.reads.QueryRowContext(t.Context(), `SELECT count(*) FROM slots`).Scan(&n); err != nil || n != want {
@@ -58,15 +58,15 @@ func TestSlotsAreForgotten(t *testing.T) {
 	}
 	take(noon, append(slots, journal.Slot{Key: "long", Times: 5, Per: 30 * 24 * time.Hour})...)
 	prune(noon.Add(time.Hour))
-	left("right after", many+1)
+	checkLeft("right after", many+1)
 	take(noon.Add(25*time.Hour), slots[:3]...)
 	if parts := prune(noon.Add(40 * time.Hour)); parts < 3 {
 		t.Errorf("it was done in %d parts", parts)
 	}
-	left("more than a day after", 1+3)
+	checkLeft("more than a day after", 1+3)
 	take(noon.Add(41*time.Hour), slots[3:8]...)
 	prune(noon.Add(41 * time.Hour))
-	left("with what was taken since", 1+3+5)
+	checkLeft("with what was taken since", 1+3+5)
 	prune(noon.Add(80 * time.Hour))
-	left("another day after", 1)
+	checkLeft("another day after", 1)
 }

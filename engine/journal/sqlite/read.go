@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// each reads rows for somebody who looks.
+// each scans the rows of a query on a read connection.
 func (j *Journal) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := j.reads.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -35,7 +35,7 @@ func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*jou
 	return events, nil
 }
 
-// Cursor returns a position that was kept.
+// Cursor returns a stored position.
 func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 	var value string
 	err := j.reads.QueryRowContext(ctx, `SELECT value FROM cursors WHERE name = ?`, name).Scan(&value)
@@ -45,9 +45,9 @@ func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// SetCursor keeps a position.
+// SetCursor stores a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		_, err := t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, value)
 		return err
 	}, nil))
@@ -57,10 +57,10 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// SwapCursor keeps a position where the one before it is still old.
+// SwapCursor stores a position if the stored one is still old.
 func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
-	swapped := false // who stops waiting does not look at it
-	err := j.writer.write(ctx, directly(1, func(t *tx) error {
+	swapped := false // a caller that stops waiting does not read it
+	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
 		var kept string
 		_, err := t.get(`SELECT value FROM cursors WHERE name = ?`, []any{name}, &kept)
 		if swapped = err == nil && kept == old; swapped {
@@ -96,12 +96,12 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 		args = append(args, t)
 	}
 	return j.events(ctx, `SELECT `+eventColumns+` FROM events e INDEXED BY events_lane
-		WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type IN (`+marks(len(types))+`) AND e.data IS NOT NULL
+		WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type IN (`+placeholders(len(types))+`) AND e.data IS NOT NULL
 		ORDER BY e.created_at, e.seq LIMIT ?`, append(args, max)...)
 }
 
-// marks are the places of n arguments.
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+// placeholders returns n placeholders.
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // Count returns how many events of a type a lane has had since a time.
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
@@ -114,11 +114,11 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 	return n, nil
 }
 
-// Newest returns the number of the newest event that this process knows of. What commands beside it
-// record is not known before the next start.
+// Newest returns the number of the newest event that this process knows of. Events that commands in
+// other processes record become known with the next start.
 func (j *Journal) Newest() int64 { return j.writer.event.Load() }
 
-// Caused returns what own calls caused.
+// Caused returns expected events of own calls.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
@@ -128,7 +128,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		args = append(args, o)
 	}
 	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM caused INDEXED BY caused_object
-		WHERE workspace = ? AND object IN (` + marks(len(objects)) + `)`
+		WHERE workspace = ? AND object IN (` + placeholders(len(objects)) + `)`
 	if typ != "" {
 		query, args = query+` AND event = ?`, append(args, typ)
 	}

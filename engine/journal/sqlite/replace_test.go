@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReplace shows that somebody who looks for a journal always finds one while another takes its
-// place: an engine that found none would begin anew.
+// TestReplace checks that there always is a journal under the name while another takes its place:
+// an engine that found none would start with an empty one.
 func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	name, next := filepath.Join(folder, "quando.db"), filepath.Join(folder, "next.db")
@@ -49,8 +49,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestBackupName shows that a backup has its name only when somebody has looked at it and found it
-// right.
+// TestBackupName checks that a backup gets its name only after it was verified.
 func TestBackupName(t *testing.T) {
 	folder := t.TempDir()
 	file, to := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")

@@ -10,7 +10,7 @@ import (
 
 const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
 
-// scanEvent reads the columns of an event, after others.
+// scanEvent scans the columns of an event, after others.
 func scanEvent(rows *sql.Rows, before ...any) (*journal.Event, error) {
 	e := &journal.Event{}
 	var created, received int64
@@ -25,7 +25,7 @@ func scanEvent(rows *sql.Rows, before ...any) (*journal.Event, error) {
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
 	r.started_at, r.wake_at, r.finished_at, r.reason, r.asked`
 
-// scanRun reads the columns of a run, after others.
+// scanRun scans the columns of a run, after others.
 func scanRun(rows *sql.Rows, before ...any) (*journal.Run, error) {
 	r := &journal.Run{}
 	var started, wake, finished int64
@@ -42,11 +42,11 @@ const (
 	stepColumns = `s.run, s.n, s.path, s.verb, s.key, s.state, s.attempts, s.error, s.record`
 	selectSteps = `SELECT ` + stepColumns + ` FROM json_each(?) k CROSS JOIN steps s ON s.run = k.value ORDER BY s.run, s.n`
 
-	// selectKept takes the steps of runs whose numbers are in a range: a list of [run, first, last].
+	// selectKept selects steps of runs by ranges of their numbers: a list of [run, first, last].
 	selectKept = `SELECT ` + stepColumns + ` FROM json_each(?) k CROSS JOIN steps s ON s.run = k.value ->> 0 AND s.n BETWEEN k.value ->> 1 AND k.value ->> 2 ORDER BY s.run, s.n`
 )
 
-// scanStep reads the columns of a step.
+// scanStep scans the columns of a step.
 func scanStep(rows *sql.Rows) (run int64, s *journal.Step, err error) {
 	s = &journal.Step{}
 	var record *string
@@ -59,7 +59,7 @@ func scanStep(rows *sql.Rows) (run int64, s *journal.Step, err error) {
 
 const gatherColumns = `g.workspace, g.rule, g.by, g.lane, g.events, g.since, g.until, g.quiet, g.at_most`
 
-// scanGather reads the columns of a gather, after others.
+// scanGather scans the columns of a gather, after others.
 func scanGather(scan func(...any) error, before ...any) (*journal.Gather, error) {
 	g := &journal.Gather{}
 	var since, until int64

@@ -20,9 +20,9 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// BenchmarkRuns takes runs from the arrival of their event to their end as the engine does: what a
-// call is for is recorded before it is made, and what came of it after that. It tells what the
-// whole process took of the processor, and how much it wrote.
+// BenchmarkRuns takes runs from the arrival of their event to their end as the engine does: it
+// records the intent of a call before the call, and the result after it. It reports the CPU time of
+// the whole process, and how many bytes it wrote.
 func BenchmarkRuns(b *testing.B) {
 	for calls := range 3 {
 		b.Run(fmt.Sprint(calls), func(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkRuns(b *testing.B) {
 			var group sync.WaitGroup
 			b.ReportAllocs()
 			b.ResetTimer()
-			processor, written, statements := spent(b), wrote(b), j.writer.statements.Load()
+			processor, written, statements := cpuTime(b), bytesWritten(b), j.writer.statements.Load()
 			for range 64 {
 				group.Go(func() {
 					for n := next.Add(1); n <= int64(b.N) && !b.Failed(); n = next.Add(1) {
@@ -42,20 +42,20 @@ func BenchmarkRuns(b *testing.B) {
 				})
 			}
 			group.Wait()
-			b.ReportMetric(float64(spent(b)-processor)/float64(time.Microsecond)/float64(b.N), "cpu-us/op")
-			b.ReportMetric(float64(wrote(b)-written)/1024/float64(b.N), "KiB-written/op")
+			b.ReportMetric(float64(cpuTime(b)-processor)/float64(time.Microsecond)/float64(b.N), "cpu-us/op")
+			b.ReportMetric(float64(bytesWritten(b)-written)/1024/float64(b.N), "KiB-written/op")
 			b.ReportMetric(float64(j.writer.statements.Load()-statements)/float64(b.N), "statements/op")
 		})
 	}
 }
 
-// oneRun takes an event, and the run that it begins, to its end.
+// oneRun takes an event, and the run that it starts, to its end.
 func oneRun(b *testing.B, j *Journal, n int64, calls int) error {
 	conversation := fmt.Sprintf("0192f3a4-0000-7000-9000-%012x", n%10_000)
 	name, now := "conversation:"+conversation, time.Now()
 	lane := j.Open("default", name)
 	if lane == nil {
-		return nil // somebody else has it
+		return nil // the lane is claimed
 	}
 	e := &journal.Event{Decided: true, Event: rules.Event{
 		Workspace: "default", ID: fmt.Sprintf("0192f3a4-0000-7000-8000-%012x", n), Type: "message.received", Tenant: "7c65bdd8-1890-4c53-9bf6-ab1f2857706e", Lane: name, CreatedAt: now, ReceivedAt: now,
@@ -94,8 +94,8 @@ func oneRun(b *testing.B, j *Journal, n int64, calls int) error {
 	return j.Save(b.Context(), lane, c)
 }
 
-// spent is how much of the processor the process has taken.
-func spent(b *testing.B) time.Duration {
+// cpuTime is the CPU time that the process has used.
+func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		b.Fatal(err)
@@ -103,8 +103,8 @@ func spent(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// wrote is how many bytes the process has written.
-func wrote(b *testing.B) int64 {
+// bytesWritten is how many bytes the process has written.
+func bytesWritten(b *testing.B) int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
 		b.Fatal(err)

@@ -12,23 +12,23 @@ import (
 
 // Save records a change of a claimed lane.
 func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
-	if j.beside {
-		return errBeside
+	if j.attached {
+		return errAttached
 	}
 	s := ledger.NewSave(lane, change)
 	err := s.Encode()
 	if err == nil {
 		op := s.Operation()
-		kept := op.Kept
+		setResults := op.Kept
 		op.Kept = func(l *ledger.Ledger) {
-			kept(l)
-			j.claims.keep(lane, change, s)
+			setResults(l)
+			j.claims.afterSave(lane, change, s)
 		}
 		err = j.writer.write(ctx, &operation{Operation: op})
 	}
 	if bound, full := errors.AsType[*journal.BoundError](err); full {
 		var unknown error
-		if bound.Own, unknown = j.takenBy(ctx, lane.Workspace, bound.Slot, stored.Micros(change.At)); unknown != nil {
+		if bound.Own, unknown = j.hasOwnSlot(ctx, lane.Workspace, bound.Slot, stored.Micros(change.At)); unknown != nil {
 			err = unknown
 		}
 	}
@@ -38,8 +38,8 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 	return nil
 }
 
-// takenBy reports whether a slot's rule has taken some of those that fill its window.
-func (j *Journal) takenBy(ctx context.Context, workspace string, slot journal.Slot, now int64) (own bool, err error) {
+// hasOwnSlot reports whether a slot's own rule took some of the slots that fill its window.
+func (j *Journal) hasOwnSlot(ctx context.Context, workspace string, slot journal.Slot, now int64) (own bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM slots WHERE workspace = ? AND key = ? AND rule = ? AND at > ?)`
 	err = j.reads.QueryRowContext(ctx, query, workspace, slot.Key, slot.Rule, now-slot.Per.Microseconds()).Scan(&own)
 	return own, err

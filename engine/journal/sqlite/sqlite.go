@@ -1,4 +1,4 @@
-// Package sqlite keeps the engine's journal in one SQLite file.
+// Package sqlite stores the engine's journal in one SQLite file.
 package sqlite
 
 import (
@@ -16,22 +16,23 @@ import (
 
 // A Journal is a journal.Journal and a journal.Reader in one file.
 //
-// Everything that is written goes through one goroutine, which puts what is waiting into one
-// transaction, so that many writers share the cost of reaching the disk. A context that ends while
-// a call waits for its turn takes the call back: nothing is recorded, and its error is returned.
-// Once its transaction has begun the call is waited for, so that the caller always knows.
+// All writes go through one goroutine, which runs all pending operations in one transaction, so
+// that many callers share the cost of a disk sync. If a context ends while its call is in the
+// queue, the call is withdrawn: nothing is recorded, and the context's error is returned. Once its
+// transaction has begun the call waits for the result, so that the caller always knows whether it
+// was committed.
 type Journal struct {
-	file   string
-	beside bool
-	lock   *os.File // nil when beside
+	file     string
+	attached bool
+	lock     *os.File // nil if attached
 
 	writer      *writer
-	checkpoints *checkpointer // nil when beside
-	reads       *sql.DB       // for people and rules that look
+	checkpoints *checkpointer // nil if attached
+	reads       *sql.DB       // connections for readers and rules
 
-	claims    claims
-	prune     pruning
-	following *following
+	claims   claims
+	prune    pruneProgress
+	follower *follower
 
 	closing sync.Once
 	closed  error
@@ -47,12 +48,12 @@ var (
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
-	// Beside opens a journal that an engine may be using: to look, and to accept, ask, hold and lift.
-	// There must be a file. Claim, Save, Follow and Prune are refused.
+	// Beside opens a journal that an engine may be using: to read, and to accept, ask, hold and lift.
+	// The file must exist. Claim, Save, Follow and Prune return an error.
 	Beside bool
 
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or
-	// after it, so that everything is and nobody is told.
+	// after it, so that everything is recorded but the callers get an error.
 	Fail func(Point) error
 }
 
@@ -65,20 +66,20 @@ const (
 	AfterCommit
 )
 
-// readers is how many may look at once.
-const readers = 4
+// maxReaders is how many connections may read at once.
+const maxReaders = 4
 
-var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
+var errAttached = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
 var errNoSQLite = errors.New("this program was built without cgo, which its SQLite needs: build it again with CGO_ENABLED=1 and a C compiler")
 
-// Open opens the journal in a file, and creates it where there is none, readable by its owner only.
-// An engine's journal is locked until Close or the end of the process, however that comes.
+// Open opens the journal in a file, and creates it if it does not exist, readable by its owner
+// only. An engine's journal is locked until Close or the end of the process, even by a crash.
 func Open(ctx context.Context, file string, o Options) (*Journal, error) {
-	if !usable {
+	if !hasSQLite {
 		return nil, errNoSQLite
 	}
-	j := &Journal{beside: o.Beside, following: newFollowing()}
+	j := &Journal{attached: o.Beside, follower: newFollower()}
 	if err := j.open(ctx, file, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, explain(err)), j.Close())
 	}
@@ -112,7 +113,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if err := migrate(ctx, db, o.Beside); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if err := uncopied(ctx, db, o.Beside); err != nil {
+	if err := refuseUnfinishedCopy(ctx, db, o.Beside); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if !o.Beside {
@@ -131,13 +132,12 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096&_stmt_cache_size=64")); err != nil {
 		return err
 	}
-	j.reads.SetMaxOpenConns(readers)
-	j.reads.SetMaxIdleConns(readers)
+	j.reads.SetMaxOpenConns(maxReaders)
+	j.reads.SetMaxIdleConns(maxReaders)
 	return j.claims.open(ctx, source(path, "_query_only=true&_cache_size=-4096"))
 }
 
-// locate returns the path that every name of the file leads to, so that an engine that comes by
-// another name meets the same lock.
+// locate resolves links, so that an engine that opens the file by another name meets the same lock.
 func (j *Journal) locate(file string) (string, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -154,19 +154,19 @@ func (j *Journal) locate(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("its folder: %w", err)
 	}
-	if j.beside {
+	if j.attached {
 		return "", errors.New("there is no such file: is this the right folder, and has an engine been run here?")
 	}
 	return filepath.Join(folder, filepath.Base(path)), nil
 }
 
-// source returns a file with the settings of its connections, as the driver takes them.
+// source returns the driver's data source name of a file with settings.
 func source(path, settings string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_mutex=no&" + settings
 }
 
-// Close lets what is waiting come to an end, and gives the file back. It may be called twice.
+// Close waits for pending operations, and closes the file. It may be called twice.
 func (j *Journal) Close() error {
 	j.closing.Do(func() {
 		var problems []error

@@ -35,11 +35,10 @@ func open(t testing.TB, file string, o Options) *Journal {
 	return j
 }
 
-// TestJournal holds the journal to what every journal promises, and then every query that this took
-// to its indexes.
+// TestJournal runs the conformance tests, and then checks that every query of them uses an index.
 func TestJournal(t *testing.T) {
 	t.Parallel()
-	var queries spied
+	var queries queryLog
 	var all []*Journal
 	opened := func(t *testing.T, file string, o Options) journaltest.Journal {
 		j := open(t, file, o)
@@ -51,7 +50,7 @@ func TestJournal(t *testing.T) {
 		Open: func(t *testing.T) journaltest.Journal {
 			return opened(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 		},
-		// What is on disk while the journal is open is what a crash leaves.
+		// The files of an open journal are what a crash leaves.
 		Crash: func(t *testing.T, j journaltest.Journal) journaltest.Journal {
 			file := filepath.Join(t.TempDir(), "quando.db")
 			for _, part := range []string{"", "-wal"} {
@@ -73,16 +72,16 @@ func TestJournal(t *testing.T) {
 		queries.add(slices.Collect(maps.Keys(j.writer.stmts))...)
 		queries.add(slices.Collect(maps.Keys(j.claims.stmts))...)
 	}
-	plans(t, queries.texts)
+	checkPlans(t, queries.texts)
 }
 
-// spied are the queries that journals make.
-type spied struct {
+// A queryLog collects the queries of journals.
+type queryLog struct {
 	mu    sync.Mutex
 	texts map[string]bool
 }
 
-func (s *spied) add(texts ...string) {
+func (s *queryLog) add(texts ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.texts == nil {
@@ -93,8 +92,8 @@ func (s *spied) add(texts ...string) {
 	}
 }
 
-// watch lets a journal read through connections that tell of its queries.
-func (s *spied) watch(t *testing.T, j *Journal) {
+// watch makes a journal read through connections that log its queries.
+func (s *queryLog) watch(t *testing.T, j *Journal) {
 	t.Helper()
 	if err := j.reads.Close(); err != nil {
 		t.Fatal(err)
@@ -103,7 +102,7 @@ func (s *spied) watch(t *testing.T, j *Journal) {
 }
 
 type spy struct {
-	queries *spied
+	queries *queryLog
 	source  string
 }
 
@@ -119,7 +118,7 @@ func (s spy) Connect(context.Context) (driver.Conn, error) {
 
 type spyConn struct {
 	*sqlite3.SQLiteConn
-	queries *spied
+	queries *queryLog
 }
 
 func (c *spyConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
@@ -127,23 +126,23 @@ func (c *spyConn) QueryContext(ctx context.Context, query string, args []driver.
 	return c.SQLiteConn.QueryContext(ctx, query, args)
 }
 
-// scans are the queries that go through a table from one end, by a part of their texts. Each table
-// is short, or the query stops soon.
-var scans = []string{
+// allowedScans are the queries that may scan a table, by a part of their texts. Each table is
+// short, or the query stops soon.
+var allowedScans = []string{
 	"SELECT workspace FROM lanes ORDER BY workspace LIMIT 1", // its first row
 	"FROM caused ORDER BY id LIMIT ?",                        // its first rows
 	" NOT INDEXED ",                                          // a page of a listing, from the newest on
 	"SELECT 1 FROM holds LIMIT 1",                            // its first row
-	"FROM sqlite_sequence",                                   // a row for each table that counts
-	"FROM holds ORDER BY",                                    // as many as people have made
+	"FROM sqlite_sequence",                                   // one row for each table with an autoincrement
+	"FROM holds ORDER BY",                                    // as many as people have placed
 	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
-	"FROM audit WHERE id < ?",                                // a page of it
-	"FROM rule_versions v WHERE NOT EXISTS",                  // as many as rules were changed
-	"created_at, received_at FROM events WHERE seq IN",       // what is being gathered at the moment
+	"FROM audit WHERE id < ?",                                // one page
+	"FROM rule_versions v WHERE NOT EXISTS",                  // one for each change of a rule
+	"created_at, received_at FROM events WHERE seq IN",       // the current gathers
 }
 
-// plans asks SQLite how it carries out queries: none may go through a table that grows.
-func plans(t *testing.T, queries map[string]bool) {
+// checkPlans asks SQLite for the plans of queries: none may scan a table that grows.
+func checkPlans(t *testing.T, queries map[string]bool) {
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 	if len(queries) < 60 {
 		t.Errorf("only %d queries were seen", len(queries))
@@ -161,7 +160,7 @@ func plans(t *testing.T, queries map[string]bool) {
 			var id, parent, unused int
 			var detail string
 			err := rows.Scan(&id, &parent, &unused, &detail)
-			if scan.MatchString(detail) && detail != "SCAN k" && detail != "SCAN found" && !slices.ContainsFunc(scans, func(part string) bool { return strings.Contains(query, part) }) {
+			if scanPattern.MatchString(detail) && detail != "SCAN k" && detail != "SCAN found" && !slices.ContainsFunc(allowedScans, func(part string) bool { return strings.Contains(query, part) }) {
 				t.Errorf("%s\n%s", detail, query)
 			}
 			return err
@@ -172,6 +171,5 @@ func plans(t *testing.T, queries map[string]bool) {
 	}
 }
 
-// scan is how SQLite says that it goes through a table, not through what a query itself has put
-// together.
-var scan = regexp.MustCompile(`^SCAN (\w+)( USING .*)?$`)
+// scanPattern matches a plan's step that scans a table, as opposed to a result of the query itself.
+var scanPattern = regexp.MustCompile(`^SCAN (\w+)( USING .*)?$`)

@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestStatements bounds how many statements an event costs on its way, because those are what a
-// journal spends its time with.
+// TestStatements bounds how many statements an event takes, because a journal spends most of its
+// time in them.
 func TestStatements(t *testing.T) {
 	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
 	if err != nil {
@@ -22,7 +22,7 @@ func TestStatements(t *testing.T) {
 	}
 	defer j.Close()
 	const events = 20
-	costs := func(what string, most float64, do func()) {
+	boundStatements := func(what string, most float64, do func()) {
 		t.Helper()
 		before := j.writer.statements.Load()
 		do()
@@ -40,7 +40,7 @@ func TestStatements(t *testing.T) {
 	for i := range int64(events) {
 		list = append(list, journaltest.Message(i, events))
 	}
-	costs("recording", 2.1, func() { // the event and its lane, and for all of them the beginning and the end of the transaction
+	boundStatements("recording", 2.1, func() { // the event and its lane, and shared by all the begin and the commit
 		if _, err := j.Accept(t.Context(), list); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestStatements(t *testing.T) {
 	}
 	now := time.Now()
 	runs := map[*journal.Lane]*journal.Run{}
-	costs("a run's beginning", 15.2, func() { // with a transaction to each
+	boundStatements("a run's beginning", 15.2, func() { // with a transaction for each
 		for _, l := range lanes {
 			e := l.Events[0]
 			e.Verdicts = []journal.Verdict{{Rule: "away", Outcome: journal.Fired}}
@@ -61,7 +61,7 @@ func TestStatements(t *testing.T) {
 				Starts: []*journal.Start{{Mode: rules.Single, Source: "source", Verdict: &e.Verdicts[0], Run: runs[l]}}})
 		}
 	})
-	costs("a run between two calls", 5.1, func() { // the step that is over, and the next one
+	boundStatements("a run between two calls", 5.1, func() { // the finished step, and the next one
 		for _, l := range lanes {
 			r := runs[l]
 			r.Steps[0].State = journal.StepDone
@@ -69,7 +69,7 @@ func TestStatements(t *testing.T) {
 			save(l, &journal.Change{At: now, Runs: []*journal.RunChange{{Run: r, Steps: r.Steps}}})
 		}
 	})
-	costs("a run that is told why it waits", 4.1, func() {
+	boundStatements("a run that is told why it waits", 4.1, func() {
 		for _, l := range lanes {
 			runs[l].Reason = "it must"
 			save(l, &journal.Change{At: now, Runs: []*journal.RunChange{{Run: runs[l]}}})
@@ -81,7 +81,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%+v, with %d steps: %v", got, len(got.Steps), err)
 		}
 	}
-	costs("a run's end", 12, func() {
+	boundStatements("a run's end", 12, func() {
 		for _, l := range lanes {
 			r := runs[l]
 			r.State, r.FinishedAt, r.Steps[1].State = journal.Done, now, journal.StepDone
@@ -89,7 +89,7 @@ func TestStatements(t *testing.T) {
 				Caused: []journal.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: r.Key, Run: r.ID, Rule: r.Rule}}})
 		}
 	})
-	costs("an event that is decided at once", 6.1, func() { // with a transaction to each, in which one statement counts what was decided
+	boundStatements("an event that is decided at once", 6.1, func() { // with a transaction for each, in which one statement counts the verdict
 		for i := range events {
 			e, c := decided(fmt.Sprint("at once ", i), fmt.Sprint("lane ", i))
 			c.Decided[0].Verdicts[0].Outcome = journal.False

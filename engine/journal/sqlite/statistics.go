@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// Counts returns what was counted.
+// Counts returns counts.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
 	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
 	rule, table := `''`, `counts`
@@ -23,9 +23,9 @@ func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.
 	var counts []journal.Count
 	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM `+table+` WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
 		var c journal.Count
-		var stretch int64
-		err := rows.Scan(&stretch, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)
-		c.From = time.UnixMicro((first + stretch*every) * ledger.AnHour).UTC()
+		var period int64
+		err := rows.Scan(&period, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)
+		c.From = time.UnixMicro((first + period*every) * ledger.AnHour).UTC()
 		counts = append(counts, c)
 		return err
 	})

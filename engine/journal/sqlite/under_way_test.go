@@ -17,8 +17,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// begin opens a lane for an event that begins a run with a call, which is not over.
-func begin(t *testing.T, j *Journal, event, name string, set ...func(*journal.Start)) (*journal.Lane, *journal.Run) {
+// beginRun opens a lane for an event that starts a run with a call, which is under way.
+func beginRun(t *testing.T, j *Journal, event, name string, set ...func(*journal.Start)) (*journal.Lane, *journal.Run) {
 	t.Helper()
 	lane := j.Open("default", name)
 	if lane == nil {
@@ -44,8 +44,8 @@ func save(t *testing.T, j *Journal, lane *journal.Lane, c *journal.Change) {
 	}
 }
 
-// goOn ends a run's last step and begins another.
-func goOn(t *testing.T, j *Journal, lane *journal.Lane, run *journal.Run) {
+// continueRun ends a run's last step and begins another.
+func continueRun(t *testing.T, j *Journal, lane *journal.Lane, run *journal.Run) {
 	t.Helper()
 	last := run.Steps[len(run.Steps)-1]
 	last.State, last.Record = journal.StepDone, []byte(`{"answer":1}`)
@@ -53,30 +53,30 @@ func goOn(t *testing.T, j *Journal, lane *journal.Lane, run *journal.Run) {
 	save(t, j, lane, &journal.Change{Runs: []*journal.RunChange{{Run: run, Steps: run.Steps[len(run.Steps)-2:]}}})
 }
 
-// end ends a run and gives its lane back.
-func end(t *testing.T, j *Journal, lane *journal.Lane, run *journal.Run) {
+// endRun ends a run and releases its lane.
+func endRun(t *testing.T, j *Journal, lane *journal.Lane, run *journal.Run) {
 	t.Helper()
 	last := run.Steps[len(run.Steps)-1]
 	last.State, run.State, run.FinishedAt = journal.StepDone, journal.Done, time.Now()
 	save(t, j, lane, &journal.Change{Release: true, Runs: []*journal.RunChange{{Run: run, Steps: []*journal.Step{last}}}})
 }
 
-// died returns the file as it is, as if the engine were gone.
-func died(t *testing.T, file string) string {
+// crashedCopy returns a copy of the file as it is, as if the engine had crashed.
+func crashedCopy(t *testing.T, file string) string {
 	t.Helper()
 	k, err := OpenKeeper(t.Context(), file, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(t.TempDir(), "left.db")
-	if err := errors.Join(k.Backup(t.Context(), left, func(string) error { return nil }), k.Close()); err != nil {
+	crashed := filepath.Join(t.TempDir(), "left.db")
+	if err := errors.Join(k.Backup(t.Context(), crashed, func(string) error { return nil }), k.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return left
+	return crashed
 }
 
-// found returns a run as it is kept, in the times and the order that all journals keep.
-func found(t *testing.T, j *Journal, id int64) *journal.Run {
+// findRun returns a run as it is stored, with times and order as all journals store them.
+func findRun(t *testing.T, j *Journal, id int64) *journal.Run {
 	t.Helper()
 	r, err := j.FindRun(t.Context(), id)
 	if err != nil {
@@ -85,27 +85,27 @@ func found(t *testing.T, j *Journal, id int64) *journal.Run {
 	return r
 }
 
-// TestEngineThatDied: what an engine that died was working on is found by the next one as it was
-// recorded last, and what was over is not found again.
+// TestEngineThatDied: the next engine finds the unfinished runs of an engine that crashed as they
+// were recorded last, and no finished ones.
 func TestEngineThatDied(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
 	j := open(t, file, Options{})
-	first, one := begin(t, j, "first", "lane 1")
-	second, two := begin(t, j, "second", "lane 2", func(st *journal.Start) {
+	first, one := beginRun(t, j, "first", "lane 1")
+	second, two := beginRun(t, j, "second", "lane 2", func(st *journal.Start) {
 		st.Run.Ancestry, st.Run.Reason, st.Run.Steps[0].Error = []string{"greet", "label"}, "\xff\x00 it is so", `"quoted"`
 		st.Run.WakeAt = time.Now()
 		st.Run.Steps[0].N, st.Run.Steps[0].Attempts = 70_000, 900 // as in a long list, after many attempts
 	})
-	third, three := begin(t, j, "third", "lane 3")
-	end(t, j, first, one)
-	goOn(t, j, second, two)
-	goOn(t, j, third, three)
-	goOn(t, j, third, three)
-	left := died(t, file)
-	want := map[int64]*journal.Run{one.ID: found(t, j, one.ID), two.ID: found(t, j, two.ID), three.ID: found(t, j, three.ID)}
+	third, three := beginRun(t, j, "third", "lane 3")
+	endRun(t, j, first, one)
+	continueRun(t, j, second, two)
+	continueRun(t, j, third, three)
+	continueRun(t, j, third, three)
+	crashed := crashedCopy(t, file)
+	want := map[int64]*journal.Run{one.ID: findRun(t, j, one.ID), two.ID: findRun(t, j, two.ID), three.ID: findRun(t, j, three.ID)}
 
-	k, err := OpenKeeper(t.Context(), left, true)
+	k, err := OpenKeeper(t.Context(), crashed, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestEngineThatDied(t *testing.T) {
 		t.Errorf("%v %v", report, err)
 	}
 
-	j = open(t, left, Options{})
+	j = open(t, crashed, Options{})
 	lanes, err := j.Claim(t.Context(), time.Now().Add(time.Minute), 10, nil)
 	if err != nil || len(lanes) != 2 {
 		t.Fatalf("%d lanes are due: %v", len(lanes), err)
@@ -128,16 +128,15 @@ func TestEngineThatDied(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if diff := cmp.Diff(want[one.ID], found(t, j, one.ID)); diff != "" {
+	if diff := cmp.Diff(want[one.ID], findRun(t, j, one.ID)); diff != "" {
 		t.Error(diff)
 	}
-	if _, four := begin(t, j, "fourth", "lane 4"); four.ID != three.ID+1 {
+	if _, four := beginRun(t, j, "fourth", "lane 4"); four.ID != three.ID+1 {
 		t.Errorf("the next run has the number %d", four.ID)
 	}
 }
 
-// TestRunsUnderWay asks for a run while its lane is worked on: it is found, and comes to the
-// same end.
+// TestRunsUnderWay asks for a run while its lane is claimed: the run is found, and ends the same.
 func TestRunsUnderWay(t *testing.T) {
 	t.Parallel()
 	same := func(mode rules.Mode) func(*journal.Start) {
@@ -188,7 +187,7 @@ func TestRunsUnderWay(t *testing.T) {
 			if err := j.Ask(t.Context(), time.Now(), run.ID, journal.Ask{What: journal.AskCancel}); err != nil {
 				t.Error(err)
 			}
-			if got := found(t, j, run.ID); got.Asked == nil {
+			if got := findRun(t, j, run.ID); got.Asked == nil {
 				t.Error("nobody sees what was asked")
 			}
 		},
@@ -213,22 +212,22 @@ func TestRunsUnderWay(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "quando.db")
 			j := open(t, file, Options{})
-			lane, run := begin(t, j, "it", "lane", same(rules.Parallel))
+			lane, run := beginRun(t, j, "it", "lane", same(rules.Parallel))
 			ask(t, j, lane, run)
-			after := open(t, died(t, file), Options{})
+			after := open(t, crashedCopy(t, file), Options{})
 			if due := claimed(t, after); !slices.Contains(due, "lane") {
 				t.Errorf("if nobody finishes it, the lanes %v are due", due)
 			}
-			goOn(t, j, lane, run)
-			end(t, j, lane, run)
-			if got := found(t, j, run.ID); got.State != journal.Done || len(got.Steps) != 2 || got.Steps[0].State != journal.StepDone || got.Steps[1].State != journal.StepDone {
+			continueRun(t, j, lane, run)
+			endRun(t, j, lane, run)
+			if got := findRun(t, j, run.ID); got.State != journal.Done || len(got.Steps) != 2 || got.Steps[0].State != journal.StepDone || got.Steps[1].State != journal.StepDone {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-// TestTransactionThatFails: a transaction that comes to nothing leaves runs as they were.
+// TestTransactionThatFails: a transaction that is rolled back leaves runs as they were.
 func TestTransactionThatFails(t *testing.T) {
 	t.Parallel()
 	var broken error
@@ -238,7 +237,7 @@ func TestTransactionThatFails(t *testing.T) {
 		}
 		return nil
 	}})
-	lane, run := begin(t, j, "first", "lane 1")
+	lane, run := beginRun(t, j, "first", "lane 1")
 	broken = errors.New("no")
 	run.Steps[0].State = journal.StepDone
 	if err := j.Save(t.Context(), lane, &journal.Change{At: time.Now(), Release: true, Runs: []*journal.RunChange{{Run: run, Steps: run.Steps}}}); !errors.Is(err, broken) {
@@ -252,21 +251,21 @@ func TestTransactionThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken = nil
-	end(t, j, lane, run)
-	if got := found(t, j, run.ID); got.State != journal.Done {
+	endRun(t, j, lane, run)
+	if got := findRun(t, j, run.ID); got.State != journal.Done {
 		t.Errorf("%+v", got)
 	}
-	if _, third := begin(t, j, "third", "lane 3"); third.ID != run.ID+1 {
+	if _, third := beginRun(t, j, "third", "lane 3"); third.ID != run.ID+1 {
 		t.Errorf("a run that never was has a number: the next one's is %d", third.ID)
 	}
 }
 
-// TestCopyOfAnEngineThatDied: a copy has the lane in which a run was at work.
+// TestCopyOfAnEngineThatDied: a copy has the lane of a running run.
 func TestCopyOfAnEngineThatDied(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
-	begin(t, open(t, file, Options{}), "first", "lane 1")
-	c, err := OpenCopy(t.Context(), died(t, file), true)
+	beginRun(t, open(t, file, Options{}), "first", "lane 1")
+	c, err := OpenCopy(t.Context(), crashedCopy(t, file), true)
 	if err != nil {
 		t.Fatal(err)
 	}

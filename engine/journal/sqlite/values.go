@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// errEnough ends the reading of rows. A LIMIT that is an argument would do the same, but makes
-// SQLite plan the query anew each time.
+// errEnough ends a scan. A LIMIT that is an argument would do the same, but SQLite would then plan
+// the query again each time.
 var errEnough = errors.New("enough")
 
-// scanAll goes through rows to the end.
+// scanAll calls scan for each row.
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	for rows.Next() {
 		err := scan(rows)
@@ -23,7 +23,7 @@ func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// closeAll closes statements: a connection with open ones is not closed for good.
+// closeAll closes statements: a connection with open statements is not really closed.
 func closeAll(stmts map[string]*sql.Stmt) error {
 	var problems []error
 	for _, s := range stmts {

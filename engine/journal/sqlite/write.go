@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-// A writer carries out operations, as many in one transaction as are waiting.
+// A writer runs operations, all that are pending in one transaction.
 type writer struct {
 	*batch.Queue[*operation]
 	db    *sql.DB
@@ -23,30 +23,30 @@ type writer struct {
 	fail  func(Point) error
 
 	commits, statements atomic.Int64
-	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
+	restart             atomic.Bool // the log is long, and the next commit should restart it
 
-	versions map[string]bool          // of rules whose runs have begun since the journal was opened; only the goroutine looks
-	slots    map[ledger.SlotKey]int64 // the newest taking of keys that were taken lately; only the goroutine looks
-	queued   bool                     // there may be runs that wait for their turn; only the goroutine looks
-	anyFound bool                     // the journal has events that were found; only the goroutine looks
-	run      int64                    // the newest number of a run; only the goroutine looks
-	caused   int64                    // the newest number of an own effect; only the goroutine looks
-	event    atomic.Int64             // the newest number of an event, of those that this process has recorded and those before
+	versions map[string]bool          // versions with runs since the journal was opened; only the goroutine uses it
+	slots    map[ledger.SlotKey]int64 // the newest slots of keys that were taken lately; only the goroutine uses it
+	queued   bool                     // there may be queued runs; only the goroutine uses it
+	anyFound bool                     // there are found events; only the goroutine uses it
+	run      int64                    // the highest number of a run; only the goroutine uses it
+	caused   int64                    // the highest number of an expected event; only the goroutine uses it
+	event    atomic.Int64             // the highest number of an event that this process has recorded or read at its start
 	claims   *claims
 }
 
-// An operation is one call's part of a transaction.
+// An operation is one caller's part of a transaction.
 type operation struct {
 	*ledger.Operation
 
-	// do is what no ledger decides on; it may be nil. It comes before what ledgers read, refuses
-	// before it has written anything, and may be called once more after a transaction that came to
-	// nothing: what it changes in memory belongs into Kept.
+	// do writes what needs no ledger; it may be nil. It runs before the ledger is read, returns an
+	// error before it has written anything, and may be called again after a transaction that failed:
+	// changes in memory belong into Kept.
 	do func(*tx) error
 }
 
-// directly returns an operation without a ledger. Kept runs after the commit; it may be nil.
-func directly(weight int, do func(*tx) error, kept func()) *operation {
+// directOperation returns an operation without a ledger. Kept runs after the commit; it may be nil.
+func directOperation(weight int, do func(*tx) error, kept func()) *operation {
 	op := &operation{Operation: &ledger.Operation{Weight: weight}, do: do}
 	if kept != nil {
 		op.Kept = func(*ledger.Ledger) { kept() }
@@ -59,10 +59,11 @@ func newWriter(ctx context.Context, db *sql.DB, claims *claims, o Options) (*wri
 	if err != nil {
 		return nil, err
 	}
-	// An engine's journal has a checkpointer. The limit gives the space back after a burst.
+	// An engine's journal has a checkpointer. The size limit returns the space to the file system
+	// after a burst.
 	auto, wait := 0, 5000
 	if o.Beside {
-		auto, wait = 8000, 10 // it asks again by itself
+		auto, wait = 8000, 10 // begin retries by itself
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, wait, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -81,42 +82,42 @@ func newWriter(ctx context.Context, db *sql.DB, claims *claims, o Options) (*wri
 		}
 	}
 	w.event.Store(event)
-	if err := w.readFound(ctx); err != nil {
+	if err := w.loadAnyFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w.Queue = batch.New(w.commit)
 	return w, nil
 }
 
-// write hands an operation to the writer and waits for its answer.
+// write adds an operation to the queue and waits for its result.
 func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.Weight) }
 
-// close lets what is queued come to an end.
+// close waits for the operations in the queue.
 func (w *writer) close() error {
 	w.Close()
 	return errors.Join(closeAll(w.stmts), w.conn.Close())
 }
 
-// commit carries out operations and returns their errors. An operation that breaks their
-// transaction is found by giving each one of its own.
+// commit runs operations and returns their errors. If one of them breaks the shared transaction, it
+// runs each in its own.
 func (w *writer) commit(ops []*operation) []error {
 	w.restartLog()
 	results, broken := w.attempt(ops)
 	if broken && len(ops) > 1 {
 		for i := range ops {
-			alone, _ := w.attempt(ops[i : i+1])
-			results[i] = alone[0]
+			single, _ := w.attempt(ops[i : i+1])
+			results[i] = single[0]
 		}
 	}
 	return results
 }
 
-// attempt carries out operations in one transaction and returns their errors. It is broken by an
-// operation that fails halfway; then nothing is recorded.
+// attempt runs operations in one transaction and returns their errors. It is broken if an operation
+// fails after it has written something; then nothing is recorded.
 func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	t := &tx{w: w, run: w.run, caused: w.caused}
 	results = make([]error, len(ops))
-	l, broken, err := t.carryOut(ops, results)
+	l, broken, err := t.execute(ops, results)
 	if err != nil {
 		t.rollback()
 		for i := range results {
@@ -127,7 +128,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		return results, broken
 	}
 	w.commits.Add(1)
-	w.remember(t, l)
+	w.updateCaches(t, l)
 	for i, op := range ops {
 		if results[i] == nil && op.Kept != nil {
 			op.Kept(l)
@@ -143,8 +144,8 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	return results, false
 }
 
-// carryOut carries out operations up to the commit. Their own errors are results.
-func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, broken bool, err error) {
+// execute runs operations up to and including the commit. Their own errors are in results.
+func (t *tx) execute(ops []*operation, results []error) (l *ledger.Ledger, broken bool, err error) {
 	if err := t.begin(); err != nil {
 		return nil, false, fmt.Errorf("begin: %w", err)
 	}
@@ -160,7 +161,7 @@ func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, brok
 			op.Want(&wants)
 		}
 	}
-	if l, err = t.read(&wants); err != nil {
+	if l, err = t.readWants(&wants); err != nil {
 		return nil, true, err
 	}
 	for i, op := range ops {
@@ -180,23 +181,23 @@ func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, brok
 	return l, false, nil
 }
 
-// beginPatience is how long a transaction waits for another process that writes.
-const beginPatience = 10 * time.Second
+// maxBeginWait is how long a transaction waits for another process that writes.
+const maxBeginWait = 10 * time.Second
 
-// begin takes the file's write lock. SQLite's own wait looks less and less often, and under an
-// engine that commits without a pause it may find the lock taken every time.
+// begin acquires the file's write lock. SQLite's own busy handler polls less and less often, and if
+// an engine commits without a pause it may find the lock taken every time.
 func (t *tx) begin() error {
-	for until := time.Now().Add(beginPatience); ; {
+	for until := time.Now().Add(maxBeginWait); ; {
 		_, err := t.exec(`BEGIN IMMEDIATE`)
-		if !busy(err) || time.Now().After(until) {
+		if !isBusy(err) || time.Now().After(until) {
 			return err
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// remember keeps what a committed transaction has learned.
-func (w *writer) remember(t *tx, l *ledger.Ledger) {
+// updateCaches updates the writer's state after a commit.
+func (w *writer) updateCaches(t *tx, l *ledger.Ledger) {
 	w.run, w.caused = t.run, t.caused
 	if t.event > 0 {
 		w.event.Store(t.event)
@@ -216,17 +217,17 @@ func (w *writer) remember(t *tx, l *ledger.Ledger) {
 	w.anyFound = w.anyFound || t.anyFound
 }
 
-// A tx is the transaction that is open.
+// A tx is the open transaction.
 type tx struct {
 	w        *writer
 	touched  bool  // an operation has written something, or a statement has failed
-	event    int64 // the number of the last event; 0 is that it is not known
+	event    int64 // the number of the last event; 0 if it is not known
 	run      int64 // the number of the last run
-	caused   int64 // the number of the last own effect
-	anyFound bool  // it records events that were found
+	caused   int64 // the number of the last expected event
+	anyFound bool  // it records found events
 }
 
-// exec carries out a statement that writes.
+// exec runs a statement that writes.
 func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	t.touched = true
 	stmt, err := t.prepare(query)
@@ -236,14 +237,14 @@ func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	return stmt.Exec(args...)
 }
 
-// number reads the one number that a statement asks for. It returns false when there is no row.
+// number reads a single number. It returns false if there is no row.
 func (t *tx) number(query string, args ...any) (n int64, found bool, err error) {
 	found, err = t.get(query, args, &n)
 	return n, found, err
 }
 
-// changed carries out a statement and returns how many rows it wrote.
-func (t *tx) changed(query string, args ...any) (int, error) {
+// execCount runs a statement and returns how many rows it wrote.
+func (t *tx) execCount(query string, args ...any) (int, error) {
 	r, err := t.exec(query, args...)
 	if err != nil {
 		return 0, err
@@ -252,7 +253,7 @@ func (t *tx) changed(query string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// get reads one row. It returns false when there is none.
+// get reads one row. It returns false if there is none.
 func (t *tx) get(query string, args []any, into ...any) (bool, error) {
 	stmt, err := t.prepare(query)
 	if err == nil {
@@ -265,7 +266,7 @@ func (t *tx) get(query string, args []any, into ...any) (bool, error) {
 	return err == nil, err
 }
 
-// each reads rows, one call of scan each.
+// each calls scan for each row.
 func (t *tx) each(query string, args []any, scan func(*sql.Rows) error) error {
 	stmt, err := t.prepare(query)
 	if err == nil {

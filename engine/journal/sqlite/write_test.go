@@ -35,7 +35,7 @@ func recorded(t *testing.T, j *Journal, id string) bool {
 	return err == nil
 }
 
-// pragma sets something on the connection of a writer that has nothing to do.
+// pragma sets something on the connection of an idle writer.
 func pragma(t *testing.T, j *Journal, query string) {
 	t.Helper()
 	if _, err := j.writer.conn.ExecContext(t.Context(), query); err != nil {
@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 	pragma(t, j, `PRAGMA max_page_count = 100`)
 	var mu sync.Mutex
-	told := map[string]bool{}
+	acknowledged := map[string]bool{}
 	var group sync.WaitGroup
 	for w := range 20 {
 		group.Go(func() {
@@ -59,14 +59,14 @@ func TestFullDisk(t *testing.T) {
 					t.Error(err)
 				}
 				mu.Lock()
-				told[a], told[b] = err == nil, err == nil
+				acknowledged[a], acknowledged[b] = err == nil, err == nil
 				mu.Unlock()
 			}
 		})
 	}
 	group.Wait()
 	count := 0
-	for id, ok := range told {
+	for id, ok := range acknowledged {
 		if recorded(t, j, id) != ok {
 			t.Errorf("event %s: told %v", id, ok)
 		}
@@ -74,11 +74,11 @@ func TestFullDisk(t *testing.T) {
 			count++
 		}
 	}
-	if count == 0 || count == len(told) {
-		t.Errorf("%d of %d events were recorded, which proves little", count, len(told))
+	if count == 0 || count == len(acknowledged) {
+		t.Errorf("%d of %d events were recorded, which proves little", count, len(acknowledged))
 	}
 
-	// A lane that was claimed before stays the caller's, and goes on when there is room.
+	// A lane that was claimed before stays claimed, and can be saved when there is space again.
 	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
 	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != min(count, journal.MostEvents) {
 		t.Fatalf("claimed %v, %v", lanes, err)
@@ -152,8 +152,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// held returns a journal with these events whose writer stops before its next commit until it is
-// released.
+// held returns a journal with these events whose writer blocks before its next commit until release
+// is called.
 func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	t.Helper()
 	stopped, free := make(chan struct{}), make(chan struct{})
@@ -174,7 +174,7 @@ func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	return j, sync.OnceFunc(func() { close(free) })
 }
 
-// queue waits until so many operations are waiting.
+// queue waits until so many operations are pending.
 func queue(t *testing.T, j *Journal, n int) {
 	t.Helper()
 	for j.writer.Len() < n {
@@ -230,7 +230,8 @@ func TestReleasedOnce(t *testing.T) {
 	}
 }
 
-// TestOneBreaks puts an operation that fails halfway into one transaction with others.
+// TestOneBreaks puts an operation that fails after it has written something into one transaction
+// with others.
 func TestOneBreaks(t *testing.T) {
 	t.Parallel()
 	j, release := held(t)
@@ -240,7 +241,7 @@ func TestOneBreaks(t *testing.T) {
 	for i := range answers {
 		group.Go(func() {
 			if i == 4 {
-				answers[i] = j.writer.write(t.Context(), directly(1, func(x *tx) error {
+				answers[i] = j.writer.write(t.Context(), directOperation(1, func(x *tx) error {
 					if _, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'x')`); err != nil {
 						return err
 					}
@@ -271,7 +272,7 @@ func TestOneBreaks(t *testing.T) {
 	}
 }
 
-// TestCountedOnce counts what is recorded by transactions that came to nothing at first.
+// TestCountedOnce checks the counts of transactions that failed at first and were retried.
 func TestCountedOnce(t *testing.T) {
 	t.Parallel()
 	const lanes = 5
@@ -296,7 +297,7 @@ func TestCountedOnce(t *testing.T) {
 		queue(t, j, i+1)
 	}
 	group.Go(func() {
-		err := j.writer.write(t.Context(), directly(1, func(x *tx) error {
+		err := j.writer.write(t.Context(), directOperation(1, func(x *tx) error {
 			_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', NULL)`)
 			return err
 		}, nil))
@@ -344,7 +345,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestSynced: what is recorded is on disk, whatever the build's own settings of SQLite are.
+// TestSynced: what is recorded is synced to disk, whatever the build's own settings of SQLite are.
 func TestSynced(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})

@@ -9,18 +9,18 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// A Change is what of a journal.Change is kept as JSON, as far as the journal has nothing to
-// decide.
+// A Change is the parts of a journal.Change that are stored as JSON, except those that the journal
+// decides on.
 type Change struct {
 	Starts  []Run
 	Runs    []Run
 	Caused  []Caused
 	Answers []*string // of the decided events
 
-	verdicts []*string // of the decided events, if all starts come out as they are meant to
+	verdicts []*string // of the decided events, if all runs start as intended
 }
 
-// ChangeOf puts everything into the form in which it is kept.
+// ChangeOf encodes a change.
 func ChangeOf(c *journal.Change) (*Change, error) {
 	f := &Change{}
 	for _, st := range c.Starts {
@@ -51,8 +51,8 @@ func ChangeOf(c *journal.Change) (*Change, error) {
 	return f, nil
 }
 
-// Verdicts are how the verdicts on the decided event with this number in the change are kept. Those
-// that did not change meanwhile are encoded already.
+// Verdicts returns the stored form of the verdicts on the i-th decided event. Verdicts that the
+// journal has not changed are encoded already.
 func (f *Change) Verdicts(i int, changed bool, given []journal.Verdict) *string {
 	if changed {
 		return verdictsText(given)
@@ -60,7 +60,7 @@ func (f *Change) Verdicts(i int, changed bool, given []journal.Verdict) *string 
 	return f.verdicts[i]
 }
 
-// verdictsText is how verdicts are kept; none are NULL.
+// verdictsText encodes verdicts; nil, which is NULL, if there are none.
 func verdictsText(list []journal.Verdict) *string {
 	if len(list) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func verdictsText(list []journal.Verdict) *string {
 	return &text
 }
 
-// appendVerdict writes how a verdict is kept.
+// appendVerdict appends the stored form of a verdict.
 func appendVerdict(b []byte, v *journal.Verdict) []byte {
 	b = plain.AppendText(append(b, `{"rule":`...), v.Rule)
 	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
@@ -94,7 +94,7 @@ func appendVerdict(b []byte, v *journal.Verdict) []byte {
 	return append(b, '}')
 }
 
-// appendMember writes a text that is left out where it is empty.
+// appendMember appends a text, unless it is empty.
 func appendMember(b []byte, name, text string) []byte {
 	if text == "" {
 		return b
@@ -102,8 +102,8 @@ func appendMember(b []byte, name, text string) []byte {
 	return plain.AppendText(append(b, name...), text)
 }
 
-// answersText is how the answers to what rules asked are kept; none are NULL. Each is JSON, as the
-// engine writes it.
+// answersText encodes the answers to rules' questions; nil, which is NULL, if there are none. Each
+// answer is JSON already.
 func answersText(answers journal.Answers) *string {
 	if len(answers) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func answersText(answers journal.Answers) *string {
 	return &text
 }
 
-// appendValues writes how the values of a verdict are kept. One that JSON does not know, such as
-// what is not a number, is kept as a text.
+// appendValues appends the stored form of a verdict's values. A value that JSON cannot represent,
+// such as NaN, becomes a text.
 func appendValues(b []byte, values map[string]any) []byte {
 	if all, err := plain.Append(b, values); err == nil {
 		return all
@@ -138,6 +138,6 @@ func appendValues(b []byte, values map[string]any) []byte {
 		}
 		readable[name] = value
 	}
-	text, _ := json.Marshal(readable) // each of them can be
+	text, _ := json.Marshal(readable) // cannot fail: each value was tried
 	return append(b, text...)
 }

@@ -10,30 +10,29 @@ import (
 	"time"
 )
 
-// A Report is what a check of a journal has found.
+// A Report is the result of a check of a journal.
 type Report struct {
 	Schema   int64            `json:"schema"`
 	Rows     map[string]int64 `json:"rows"` // by table
 	Findings []string         `json:"findings"`
 }
 
-// ErrUnsound is in the error of a file that can be read, and is no journal or a damaged one.
+// ErrUnsound is in the error of a file that can be read, but is not a journal or is damaged.
 var ErrUnsound = errors.New("no sound journal")
 
-// A Consistency is something that holds in every journal. Its query returns what it does not hold
-// for, in the SQL that all databases share: a number or a text that names the row, at most
-// mostNamed of them.
+// A Consistency is an invariant of every journal. Its query returns the violations, in the SQL that
+// all databases share: a number or a text that identifies the row, at most maxNamed of them.
 type Consistency struct {
 	Name   string
-	Tables []string // that it looks at
+	Tables []string // the tables that it reads
 	Query  string
-	Words  string // with %s for what it does not hold for
+	Words  string // the finding, with %s for the violations
 }
 
-// mostNamed is how many rows a finding names.
-const mostNamed = 20
+// maxNamed is how many rows a finding names.
+const maxNamed = 20
 
-// Consistencies are what holds in every journal, at every commit.
+// Consistencies hold in every journal, after every commit.
 var Consistencies = []Consistency{
 	{
 		"every unfinished run has what it came of", []string{"runs", "events"},
@@ -41,16 +40,16 @@ var Consistencies = []Consistency{
 		"unfinished runs whose event is gone or has lost its data, so that they cannot go on: %s; end them with quando runs cancel",
 	},
 	{
-		// An event's id is forgotten 15 days after its content, while a run that waited for long may end
-		// later: only an event that is newer than others that are kept is missing.
+		// An event's id is deleted 15 days after its content, while a run that waited for long may end
+		// later: an event is missing only if it is newer than others that are stored.
 		"every run's event is there, or was forgotten for its age", []string{"runs", "events"},
 		`SELECT r.id FROM runs r WHERE r.finished AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = r.event)
 			AND r.started_at > (SELECT coalesce(min(e.received_at), 0) FROM events e) + 86400000000`,
 		"runs whose event is not there although older ones are: %s",
 	},
 	{
-		// A lane may be due later than its runs would be: a run that goes there was on its way until that
-		// was recorded, and what could not be worked on is looked at again after a while.
+		// A lane may be due later than the WakeAt of its runs: a run that moves to a lane gets there only
+		// with its next commit, and the engine retries a lane that failed after a backoff.
 		"every run that has something to do is in a lane that is due by then, or soon", []string{"runs", "lanes"},
 		`SELECT r.id FROM runs r WHERE NOT r.finished AND r.state IN ('running', 'waiting') AND r.wake_at > 0
 			AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.workspace = r.workspace AND l.lane = r.lane AND (l.due_at <= r.wake_at OR l.due_at <= ` + soon + `))`,
@@ -98,35 +97,33 @@ var Consistencies = []Consistency{
 	},
 }
 
-// Add puts into words for which rows something does not hold; nothing when for none.
+// Add adds a finding for rows that violate something; nothing if there are no rows.
 func (r *Report) Add(c Consistency, rows []string) {
 	if len(rows) == 0 {
 		return
 	}
-	list := fmt.Sprint(rows[:min(len(rows), mostNamed)])
-	if len(rows) > mostNamed {
+	list := fmt.Sprint(rows[:min(len(rows), maxNamed)])
+	if len(rows) > maxNamed {
 		list += " and more"
 	}
 	r.Findings = append(r.Findings, fmt.Sprintf(c.Words, list))
 }
 
-// soon stands in a query for a moment that is further away than any pause after which an engine
-// looks again at what it could not work on.
+// soon is a placeholder in a query for a time that is further away than any backoff of an engine.
 const soon = ":soon"
 
-// Limited is the query as of now, with a bound on what it returns.
+// Limited returns the query as of now, with a limit.
 func (c Consistency) Limited() string {
 	query := strings.ReplaceAll(c.Query, soon, fmt.Sprint(Micros(time.Now().Add(10*time.Minute))))
-	return fmt.Sprintf("%s ORDER BY 1 LIMIT %d", query, mostNamed+1)
+	return fmt.Sprintf("%s ORDER BY 1 LIMIT %d", query, maxNamed+1)
 }
 
-// Looks reports whether all its tables are among some.
+// Looks reports whether tables has all tables that it reads.
 func (c Consistency) Looks(tables []string) bool {
 	return !slices.ContainsFunc(c.Tables, func(t string) bool { return !slices.Contains(tables, t) })
 }
 
-// Read goes through a table for how many rows it has, and which of them hold JSON that cannot be
-// read.
+// Read reads a table, counts its rows, and adds a finding for rows with invalid JSON.
 func (r *Report) Read(ctx context.Context, k Keeper, t *Table) error {
 	var bad []string
 	r.Rows[t.Name] = 0
@@ -134,7 +131,7 @@ func (r *Report) Read(ctx context.Context, k Keeper, t *Table) error {
 		r.Rows[t.Name]++
 		for i, c := range t.Columns {
 			text, ok := row[i].(string)
-			if ok && (c.Kind == JSON || t.Name == "steps" && c.Name == "record") && !json.Valid([]byte(text)) && len(bad) <= mostNamed {
+			if ok && (c.Kind == JSON || t.Name == "steps" && c.Name == "record") && !json.Valid([]byte(text)) && len(bad) <= maxNamed {
 				bad = append(bad, fmt.Sprintf("%v (%s)", row[:t.Key], c.Name))
 			}
 		}

@@ -10,48 +10,46 @@ import (
 	"strconv"
 )
 
-// A Store is a journal that no engine works on, as tables of rows.
+// A Store is a journal that no engine uses, as tables of rows.
 type Store interface {
-	// Rows returns rows of a table in the order of its key, from the one after a key on; without one,
-	// from the first.
+	// Rows returns rows of a table in the order of its key, after a key; without one, from the first.
 	Rows(ctx context.Context, t *Table, after []any, limit int) ([][]any, error)
 
-	// Put adds rows to a table, and keeps a cursor in the same transaction.
+	// Put adds rows to a table, and sets a cursor in the same transaction.
 	Put(ctx context.Context, t *Table, rows [][]any, cursor, value string) error
 
 	// Size returns how many rows a table has.
 	Size(ctx context.Context, t *Table) (int64, error)
 
-	// Cursor returns a cursor; empty is none. SetCursor keeps one, or with an empty value takes it
-	// away.
+	// Cursor returns a cursor; empty is none. SetCursor sets one, or with an empty value deletes it.
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
 
-	// Newest returns the newest number that was ever given in each of the tables that are Numbered,
-	// and SetNewest lets numbers go on after these.
+	// Newest returns the highest number that was ever assigned in each of the Numbered tables, and
+	// SetNewest makes the numbers continue after these.
 	Newest(ctx context.Context) (map[string]int64, error)
 	SetNewest(ctx context.Context, newest map[string]int64) error
 }
 
-// copySize is how many rows are copied in one transaction.
+// copySize is how many rows one transaction copies.
 const copySize = 1000
 
-// A position is how far a copy is: which copy, of the tables up to which, and in that one up to
-// which key.
+// A position is the progress of a copy: the copy's id, the current table, and the last copied key
+// of that table.
 type position struct {
 	Copy  string   `json:"copy"`
 	Table string   `json:"table"`
-	After [][]byte `json:"after,omitempty"` // as bytes, because not every text is one of JSON
+	After [][]byte `json:"after,omitempty"` // as bytes, because a key may not be valid UTF-8, which JSON requires
 }
 
-// ErrUnfinished says that a journal is only a part of the one that it is copied from.
+// ErrUnfinished says that a journal is an incomplete copy.
 var ErrUnfinished = errors.New("it is an unfinished copy of another journal: begin quando journal copy once more, which goes on where it was stopped")
 
-// Copy copies a journal into an empty one, or goes on with a copy that was stopped halfway. It
-// tells how many rows of a table are there, and ends with a comparison of how many rows there are,
-// which it returns by table.
-func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int64)) (map[string]int64, error) {
-	at, err := begin(ctx, from, to)
+// Copy copies a journal into an empty one, or continues an interrupted copy. It passes the number
+// of copied rows of a table to progress. At the end it compares the numbers of rows, and returns
+// them by table.
+func Copy(ctx context.Context, from, to Store, progress func(t *Table, done, of int64)) (map[string]int64, error) {
+	at, err := findPosition(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int6
 		if at.Table != t.Name {
 			at.Table, at.After = t.Name, nil
 		}
-		if err := copyTable(ctx, from, to, t, at, tell); err != nil {
+		if err := copyTable(ctx, from, to, t, at, progress); err != nil {
 			return nil, fmt.Errorf("copy %s: %w", t.Name, err)
 		}
 	}
@@ -74,15 +72,15 @@ func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int6
 	if err != nil {
 		return nil, fmt.Errorf("copy the newest numbers: %w", err)
 	}
-	sizes, err := compare(ctx, from, to)
+	sizes, err := compareSizes(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
 	return sizes, to.SetCursor(ctx, CopyTo, "")
 }
 
-// begin finds out where a copy goes on.
-func begin(ctx context.Context, from, to Store) (*position, error) {
+// findPosition returns where a copy begins or continues.
+func findPosition(ctx context.Context, from, to Store) (*position, error) {
 	known, err := from.Cursor(ctx, CopyFrom)
 	if err != nil {
 		return nil, fmt.Errorf("read the source: %w", err)
@@ -120,7 +118,7 @@ func begin(ctx context.Context, from, to Store) (*position, error) {
 	return at, nil
 }
 
-func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell func(t *Table, done, of int64)) error {
+func copyTable(ctx context.Context, from, to Store, t *Table, at *position, progress func(t *Table, done, of int64)) error {
 	size, err := from.Size(ctx, t)
 	if err != nil {
 		return err
@@ -130,11 +128,11 @@ func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell
 		return err
 	}
 	for {
-		after, err := t.key(at.After)
+		after, err := t.parseKey(at.After)
 		if err != nil {
 			return err
 		}
-		tell(t, done, size)
+		progress(t, done, size)
 		rows, err := from.Rows(ctx, t, after, copySize)
 		if err != nil {
 			return err
@@ -153,14 +151,14 @@ func copyTable(ctx context.Context, from, to Store, t *Table, at *position, tell
 			return err
 		}
 		if done += int64(len(rows)); len(rows) < copySize {
-			tell(t, done, size)
+			progress(t, done, size)
 			return nil
 		}
 	}
 }
 
-// key reads the key of a row.
-func (t *Table) key(kept [][]byte) (key []any, err error) {
+// parseKey decodes the key of a row.
+func (t *Table) parseKey(kept [][]byte) (key []any, err error) {
 	for i, part := range kept {
 		if i >= t.Key {
 			break
@@ -176,8 +174,8 @@ func (t *Table) key(kept [][]byte) (key []any, err error) {
 	return key, nil
 }
 
-// compare counts the rows of both.
-func compare(ctx context.Context, from, to Store) (map[string]int64, error) {
+// compareSizes compares the numbers of rows, and returns them by table.
+func compareSizes(ctx context.Context, from, to Store) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	for _, t := range Tables {
 		want, err := from.Size(ctx, t)

@@ -20,7 +20,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// An anyJournal is what an engine works on and people look at.
+// An anyJournal has all interfaces of a journal.
 type anyJournal interface {
 	journal.Journal
 	journal.Reader
@@ -70,13 +70,13 @@ func ok(t *testing.T, err error) {
 
 var noon = time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
 
-// event is one whose texts not every database takes as they are.
+// event returns an event with texts that some databases do not accept unchanged.
 func event(i int) rules.Event {
 	return rules.Event{Workspace: "default", ID: fmt.Sprint("event ", i), Type: "message.received", Lane: fmt.Sprintf("lane\x00 %d\xff", i%7), CreatedAt: noon, ReceivedAt: noon,
 		Data: map[string]any{"contact": map[string]any{"name": fmt.Sprint("Maria ", i), "phone": fmt.Sprintf("%08d", i)}, "text": "a\x00b"}}
 }
 
-// fill puts something into every table of a journal.
+// fill writes rows into every table of a journal.
 func fill(t *testing.T, where string, events int) {
 	t.Helper()
 	j := must[anyJournal](t)(open(t, where))
@@ -116,7 +116,7 @@ func fill(t *testing.T, where string, events int) {
 	ok(t, j.Close())
 }
 
-// rowsOf returns everything that is in a journal.
+// rowsOf returns all rows of a journal.
 func rowsOf(t *testing.T, where string) map[string][][]any {
 	t.Helper()
 	s := must[store](t)(openStore(t, where, true))
@@ -128,16 +128,17 @@ func rowsOf(t *testing.T, where string) map[string][][]any {
 	return all
 }
 
-// broken is a store whose transactions fail from one on, before or after their commit.
-type broken struct {
+// An interruptedStore is a store whose transactions fail after a number of them, before or after
+// their commit.
+type interruptedStore struct {
 	stored.Store
-	puts  int // that are left
+	puts  int // transactions that still succeed
 	after bool
 }
 
 var errKilled = errors.New("killed")
 
-func (b *broken) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, value string) error {
+func (b *interruptedStore) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, value string) error {
 	if b.puts--; b.puts >= 0 {
 		return b.Store.Put(ctx, t, rows, cursor, value)
 	}
@@ -147,8 +148,8 @@ func (b *broken) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor,
 	return errKilled
 }
 
-// copyJournal copies a journal, as long as it is let.
-func copyJournal(t *testing.T, source, target string, b broken) error {
+// copyJournal copies a journal until the target's store fails.
+func copyJournal(t *testing.T, source, target string, b interruptedStore) error {
 	t.Helper()
 	from, err := openStore(t, source, true)
 	if err != nil {
@@ -165,10 +166,10 @@ func copyJournal(t *testing.T, source, target string, b broken) error {
 	return err
 }
 
-const all = 1 << 30
+const unlimited = 1 << 30
 
-// TestCopy takes a journal through both databases: what comes back is what went, and an engine goes
-// on with it.
+// TestCopy copies a journal from one database to the other and back: the rows are the same, and an
+// engine can continue with it.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -180,11 +181,11 @@ func TestCopy(t *testing.T) {
 			t.Errorf("nothing in %s, which proves little", name)
 		}
 	}
-	ok(t, copyJournal(t, first, second, broken{puts: all}))
-	ok(t, copyJournal(t, second, third, broken{puts: all}))
+	ok(t, copyJournal(t, first, second, interruptedStore{puts: unlimited}))
+	ok(t, copyJournal(t, second, third, interruptedStore{puts: unlimited}))
 	for where, got := range map[string]map[string][][]any{"in PostgreSQL": rowsOf(t, second), "in SQLite again": rowsOf(t, third)} {
 		for name := range want {
-			byKey := cmp.Transformer("byKey", func(rows [][]any) map[string]string { // in whatever order a database has texts
+			byKey := cmp.Transformer("byKey", func(rows [][]any) map[string]string { // databases sort texts differently
 				m := map[string]string{}
 				for _, r := range rows {
 					m[fmt.Sprint(r)] = ""
@@ -198,9 +199,9 @@ func TestCopy(t *testing.T) {
 	}
 	for _, where := range []string{second, third} {
 		j := must[anyJournal](t)(open(t, where))
-		told := event(3000)
-		told.Identity = "m\x00" // which was found
-		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), told}))
+		delivered := event(3000)
+		delivered.Identity = "m\x00" // the identity of the found event
+		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), delivered}))
 		if !cmp.Equal(fresh, []bool{false, false, true, false}) {
 			t.Errorf("fresh are %v", fresh)
 		}
@@ -234,7 +235,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyKilled stops a copy at every transaction, before and after its commit, and goes on with
+// TestCopyKilled interrupts a copy at every transaction, before and after its commit, and continues
 // it.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
@@ -245,7 +246,7 @@ func TestCopyKilled(t *testing.T) {
 		target := filepath.Join(t.TempDir(), "quando.db")
 		stops := 0
 		for err := errKilled; err != nil; stops++ {
-			if err = copyJournal(t, source, target, broken{puts: 2, after: after}); err != nil && !errors.Is(err, errKilled) {
+			if err = copyJournal(t, source, target, interruptedStore{puts: 2, after: after}); err != nil && !errors.Is(err, errKilled) {
 				t.Fatal(err)
 			}
 			if err == nil {
@@ -264,7 +265,7 @@ func TestCopyKilled(t *testing.T) {
 	}
 }
 
-// TestCopyRefuses gives copy journals that are in use.
+// TestCopyRefuses checks that Copy refuses journals that are in use.
 func TestCopyRefuses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "PostgreSQL"} {
@@ -278,7 +279,7 @@ func TestCopyRefuses(t *testing.T) {
 			}
 			refused := func(from, to, why string) {
 				t.Helper()
-				if err := copyJournal(t, from, to, broken{puts: all}); err == nil || !strings.Contains(err.Error(), why) {
+				if err := copyJournal(t, from, to, interruptedStore{puts: unlimited}); err == nil || !strings.Contains(err.Error(), why) {
 					t.Errorf("%v, not %q", err, why)
 				}
 			}
@@ -298,15 +299,15 @@ func TestCopyRefuses(t *testing.T) {
 			refused(full, empty, "engine is using it")
 			ok(t, j.Close())
 
-			// A copy of what has changed meanwhile does not go on.
-			if err := copyJournal(t, full, empty, broken{puts: 3}); !errors.Is(err, errKilled) {
+			// A copy does not continue after its source has changed.
+			if err := copyJournal(t, full, empty, interruptedStore{puts: 3}); !errors.Is(err, errKilled) {
 				t.Fatal(err)
 			}
 			refused(empty, fresh(), stored.ErrUnfinished.Error())
 			j = must[anyJournal](t)(open(t, full))
 			ok(t, j.Close())
 			refused(full, empty, "before an engine worked on it")
-			if kind == "PostgreSQL" { // whose engines have no file that is locked
+			if kind == "PostgreSQL" { // its engines do not lock a file
 				s := must[store](t)(openStore(t, full, true))
 				if _, err := open(t, full); err == nil || !strings.Contains(err.Error(), "being copied") {
 					t.Errorf("an engine begins with a journal that is being copied: %v", err)

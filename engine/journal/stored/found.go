@@ -7,7 +7,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// DataOfFindings is how the data of events that were found is kept.
+// DataOfFindings returns the stored form of the data of found events.
 func DataOfFindings(found []rules.Finding) ([]string, error) {
 	events := make([]rules.Event, len(found))
 	for i := range found {
@@ -16,7 +16,7 @@ func DataOfFindings(found []rules.Finding) ([]string, error) {
 	return AllData(events)
 }
 
-// Until is how the end of a time is kept; the zero time is none.
+// Until returns the stored form of the end of a period; the zero time is no end.
 func Until(t time.Time) int64 {
 	if t.IsZero() {
 		return math.MaxInt64

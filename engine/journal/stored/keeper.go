@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// A Keeper looks after a journal as tables of rows, while engines may be using it.
+// A Keeper maintains a journal as tables of rows, while engines may be using it.
 type Keeper interface {
-	// Rows returns rows of a table in the order of its key, from the one after a key on; without one,
-	// from the first. A table that the journal does not have is empty.
+	// Rows returns rows of a table in the order of its key, after a key; without one, from the first.
+	// A table that the journal does not have is empty.
 	Rows(ctx context.Context, t *Table, after []any, limit int) ([][]any, error)
 
-	// Edit gives rows, by their keys, to a function and records what it makes of them, all in one
-	// transaction: another row with the same key, or with nil none. Rows that are gone are left out.
-	// It returns how many rows are others than before.
+	// Edit passes rows, by their keys, to a function and writes the result, all in one transaction:
+	// another row with the same key, or nil to delete it. It skips rows that do not exist. It returns
+	// how many rows it changed.
 	Edit(ctx context.Context, t *Table, keys [][]any, edit func(row []any) ([]any, error)) (changed int, err error)
 
-	// Cancel ends those of the runs that are not finished, and lets those begin that waited for them.
-	// Who knows that an engine works on a run asks that engine for it instead.
+	// Cancel cancels those of the runs that are unfinished, and begins the runs queued behind them. If
+	// an engine is using the journal, ask that engine instead.
 	Cancel(ctx context.Context, now time.Time, runs []int64, reason string) error
 
-	// Engine names an engine that uses the journal; empty is that none does.
+	// Engine names an engine that uses the journal; empty if none does.
 	Engine(ctx context.Context) (string, error)
 
-	// Check looks for what is wrong with the journal. It tells which check it is at.
-	Check(ctx context.Context, tell func(check string)) (*Report, error)
+	// Check looks for damage in the journal. It passes the name of each check to progress.
+	Check(ctx context.Context, progress func(check string)) (*Report, error)
 
-	// Compact gives back the space of what was deleted, and leaves no trace of it where the database
-	// is a file of ours.
+	// Compact returns the space of deleted rows to the file system. If the journal is our own file, no
+	// trace of the deleted rows is left in it.
 	Compact(ctx context.Context) error
 
-	// Files returns the files that the journal consists of; none where somebody else looks after them.
+	// Files returns the files of the journal; none if a database server has them.
 	Files() []string
 
 	Close() error
 }
 
-// EachRow goes through the rows of a table.
+// EachRow calls do for each row of a table.
 func EachRow(ctx context.Context, k interface {
 	Rows(ctx context.Context, t *Table, after []any, limit int) ([][]any, error)
 }, t *Table, do func(row []any) error) error {
@@ -58,7 +58,7 @@ func EachRow(ctx context.Context, k interface {
 	}
 }
 
-// Index returns the place of a column in a row.
+// Index returns the index of a column in a row.
 func (t *Table) Index(name string) int {
 	for i, c := range t.Columns {
 		if c.Name == name {

@@ -11,16 +11,16 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// Keys are the keys of a kind of mention that begin with a text: from it on, and less than an end.
+// Keys are the keys of a kind of mention with a common prefix: at or after From, and before To.
 type Keys struct{ Kind, From, To string }
 
-// A LaneFinder is how a journal is looked through for the lanes whose events mention something.
+// A LaneFinder is the queries of a journal that search lanes by mentions.
 type LaneFinder struct {
-	Count func(ctx context.Context, k Keys, most int) (int, error)                        // how many keys there are, up to so many
-	Lanes func(ctx context.Context, k Keys, found func(journal.Who, journal.Known)) error // gives lanes that have one of the keys to a function
+	Count func(ctx context.Context, k Keys, most int) (int, error)                        // counts keys, up to a maximum
+	Lanes func(ctx context.Context, k Keys, found func(journal.Who, journal.Known)) error // passes the lanes that have one of the keys to a function
 }
 
-// Find returns the lanes that fit what a text may mean, those that were last mentioned first.
+// Find returns the lanes that match a search text, those with the latest mention first.
 func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	type lane struct{ workspace, name string }
 	found := map[lane]journal.Who{}
@@ -48,7 +48,7 @@ func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal
 	return list[:min(len(list), limit)], nil
 }
 
-// rarest returns the keys that begin with the prefix that the fewest have.
+// rarest returns the keys with the prefix that the fewest keys have.
 func (f LaneFinder) rarest(ctx context.Context, s journal.LaneSearch) (Keys, error) {
 	begin := func(prefix string) Keys { return Keys{string(s.Kind), prefix, prefix + "\U0010ffff"} }
 	best, fewest := begin(s.Prefixes[0]), math.MaxInt
@@ -67,11 +67,11 @@ func (f LaneFinder) rarest(ctx context.Context, s journal.LaneSearch) (Keys, err
 	return best, nil
 }
 
-// followWait is how long somebody who looks waits for mentions to be taken up.
+// followWait bounds how long a search waits for mentions to be indexed.
 const followWait = 200 * time.Millisecond
 
-// CatchUp takes up mentions for somebody who looks, so many times. What cannot be recorded at the
-// moment is no reason not to look.
+// CatchUp indexes mentions before a search, at most so many times. It ignores errors: a search
+// works without the latest mentions.
 func CatchUp(ctx context.Context, times int, follow func(context.Context) (more bool, err error)) {
 	ctx, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()
@@ -82,10 +82,10 @@ func CatchUp(ctx context.Context, times int, follow func(context.Context) (more 
 	}
 }
 
-// A Turn to change what is known of lanes is had by one at a time: by whoever has put something in.
+// A Turn is a mutex with a context: one goroutine at a time changes what is known of lanes.
 type Turn chan struct{}
 
-// Take waits for the turn, and returns what gives it back.
+// Take acquires the mutex, and returns the function that releases it.
 func (t Turn) Take(ctx context.Context) (back func(), err error) {
 	select {
 	case t <- struct{}{}:

@@ -9,14 +9,14 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// keptName begins what is kept of a run's journal.Kept. No text has it: a quote in one is behind
-// a backslash.
+// keptName begins the stored form of a run's Kept. It cannot occur inside a JSON string, which
+// escapes quotes.
 const keptName = `"kept":`
 
-// whyName begins what is kept of a run's phrase, behind everything else.
+// whyName begins the stored form of a run's phrase, which comes last.
 const whyName = `"why":`
 
-// ReadEvent completes an event with what of it is kept in another form.
+// ReadEvent decodes the encoded columns of an event into it.
 func ReadEvent(e *journal.Event, created, received int64, data, verdicts, answers *string) error {
 	e.CreatedAt, e.ReceivedAt = Moment(created), Moment(received)
 	var err error
@@ -26,7 +26,7 @@ func ReadEvent(e *journal.Event, created, received int64, data, verdicts, answer
 	return errors.Join(err, Decode(verdicts, &e.Verdicts), Decode(answers, &e.Answers))
 }
 
-// ReadRun completes a run with what of it is kept in another form.
+// ReadRun decodes the encoded columns of a run into it.
 func ReadRun(r *journal.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
 	r.StartedAt, r.WakeAt, r.FinishedAt = Moment(started), Moment(wake), Moment(finished)
 	if about != nil && (strings.Contains(*about, keptName) || strings.Contains(*about, whyName)) {
@@ -41,13 +41,13 @@ func ReadRun(r *journal.Run, started, wake, finished int64, gathered, ancestry, 
 	return errors.Join(Decode(gathered, &r.Gathered), Decode(ancestry, &r.Ancestry), Decode(about, &r.About), Decode(asked, &r.Asked))
 }
 
-// ReadGather completes a gather with what of it is kept in another form.
+// ReadGather decodes the encoded columns of a gather into it.
 func ReadGather(g *journal.Gather, since, until int64, events *string) error {
 	g.Since, g.Until = Moment(since), Moment(until)
 	return Decode(events, &g.Events)
 }
 
-// ReadCaused completes a Caused with what of it is kept in another form.
+// ReadCaused decodes the encoded columns of a Caused into it.
 func ReadCaused(c *journal.Caused, from, to int64, fields, ancestry *string) error {
 	c.From, c.To = Moment(from), Moment(to)
 	return errors.Join(Decode(fields, &c.Set), Decode(ancestry, &c.Ancestry))

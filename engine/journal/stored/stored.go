@@ -1,4 +1,5 @@
-// Package stored says how a journal that is a database keeps what the engine knows.
+// Package stored defines the stored form of a journal in a database, and copies and checks journals
+// in that form.
 package stored
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// Micros is how a time is kept; the zero time is 0.
+// Micros is the stored form of a time; the zero time is 0.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -22,7 +23,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Moment is a time that was kept.
+// Moment decodes a time.
 func Moment(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -30,13 +31,13 @@ func Moment(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// Text is how a value is kept.
+// Text is the stored form of a value.
 func Text(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return string(b), err
 }
 
-// List is how a list is kept; an empty one is nil, which is NULL.
+// List is the stored form of a list; nil, which is NULL, if it is empty.
 func List[T any](items []T) (*string, error) {
 	if len(items) == 0 {
 		return nil, nil
@@ -45,7 +46,7 @@ func List[T any](items []T) (*string, error) {
 	return &s, err
 }
 
-// Decode reads a value that was kept; NULL leaves it as it is.
+// Decode decodes a value; NULL leaves it unchanged.
 func Decode(s *string, into any) error {
 	if s == nil {
 		return nil
@@ -53,7 +54,7 @@ func Decode(s *string, into any) error {
 	return json.Unmarshal([]byte(*s), into)
 }
 
-// Data is how the data of an event is kept.
+// Data is the stored form of an event's data.
 func Data(e rules.Event) (string, error) {
 	if e.Text != "" {
 		return e.Text, nil
@@ -65,7 +66,7 @@ func Data(e rules.Event) (string, error) {
 	return string(text), nil
 }
 
-// AllData is how the data of events is kept.
+// AllData is the stored form of the data of events.
 func AllData(events []rules.Event) ([]string, error) {
 	data := make([]string, len(events))
 	for i, e := range events {
@@ -77,7 +78,7 @@ func AllData(events []rules.Event) ([]string, error) {
 	return data, nil
 }
 
-// Ask is how what is asked of a run is kept; nothing is NULL.
+// Ask is the stored form of a request to a run; nil, which is NULL, if there is none.
 func Ask(a *journal.Ask) (*string, error) {
 	if a == nil {
 		return nil, nil
@@ -88,8 +89,8 @@ func Ask(a *journal.Ask) (*string, error) {
 	return &text, err
 }
 
-// EndOf is when a finished run ended, at the time of its last change at the latest: by it the run
-// is forgotten some day, so that it must have one.
+// EndOf returns when a finished run ended; if it does not say, the time of its last change. Every
+// finished run needs a time, because Prune deletes runs by it.
 func EndOf(r *journal.Run, at int64) int64 {
 	if r.FinishedAt.IsZero() {
 		return at
@@ -97,24 +98,23 @@ func EndOf(r *journal.Run, at int64) int64 {
 	return Micros(r.FinishedAt)
 }
 
-// A Run is what of a run is kept as JSON.
+// A Run is the parts of a run that are stored as JSON.
 type Run struct {
 	Gathered, Ancestry *string
 	About              string
 }
 
-// RunOf is what of a run is kept as JSON.
+// RunOf encodes a run.
 func RunOf(r *journal.Run) (t Run, err error) {
 	var problems [2]error
 	t.Gathered, problems[0] = List(r.Gathered)
 	t.Ancestry, problems[1] = List(r.Ancestry)
-	t.About = subject(r)
+	t.About = aboutText(r)
 	return t, errors.Join(problems[:]...)
 }
 
-// subject is how what a run is about is kept, and with it which of its steps are loaded with its
-// lane, where not all are.
-func subject(r *journal.Run) string {
+// aboutText encodes what a run is about, and its Kept unless it keeps all steps.
+func aboutText(r *journal.Run) string {
 	s := &r.About
 	b := append(make([]byte, 0, 256), '{')
 	for _, id := range [...][2]string{{"conversation", s.Conversation}, {"contact", s.Contact}, {"attendance", s.Attendance}, {"card", s.Card}, {"message", s.Message}} {
@@ -130,15 +130,15 @@ func subject(r *journal.Run) string {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		kept, _ := json.Marshal(r.Kept) // numbers
+		kept, _ := json.Marshal(r.Kept) // cannot fail: numbers
 		b = append(append(b, keptName...), kept...)
 	}
 	return WithWhy(string(append(b, '}')), r.Why)
 }
 
-// WithWhy adds why a run stands where it does to what it is about. Both are in one column so that
-// an engine of the version before, which knows nothing of phrases, leaves none beside another
-// reason.
+// WithWhy adds the phrase of a run's reason to the stored form of what it is about. Both are in one
+// column, so that an engine of the previous version, which does not know phrases, overwrites the
+// phrase together with the reason.
 func WithWhy(about string, why *phrases.Phrase) string {
 	if why == nil || about == "" {
 		return about
@@ -152,13 +152,13 @@ func WithWhy(about string, why *phrases.Phrase) string {
 	return about + whyName + phraseText(why) + "}"
 }
 
-// phraseText is how a phrase is kept.
+// phraseText encodes a phrase.
 func phraseText(p *phrases.Phrase) string {
-	text, _ := json.Marshal(p) // texts and numbers
+	text, _ := json.Marshal(p) // cannot fail: texts and numbers
 	return string(text)
 }
 
-// Why is how the phrase of a hold is kept; none is NULL.
+// Why is the stored form of a hold's phrase; nil, which is NULL, if there is none.
 func Why(p *phrases.Phrase) *string {
 	if p == nil {
 		return nil
@@ -167,10 +167,10 @@ func Why(p *phrases.Phrase) *string {
 	return &text
 }
 
-// A Caused is what of a journal.Caused is kept as JSON.
+// A Caused is the parts of a journal.Caused that are stored as JSON.
 type Caused struct{ Fields, Ancestry *string }
 
-// CausedOf is what of a journal.Caused is kept as JSON.
+// CausedOf encodes a Caused.
 func CausedOf(c *journal.Caused) (t Caused, err error) {
 	if c.Set != nil {
 		fields := string(c.Set)

@@ -1,10 +1,10 @@
 package stored
 
-// A Kind is what a column holds.
+// A Kind is the type of a column.
 type Kind int
 
-// The kinds of columns. In a row they are an int64, a string, a bool, and a string of JSON; what is
-// missing is nil.
+// The kinds of columns. In a row their values are an int64, a string, a bool, and a string of JSON;
+// NULL is nil.
 const (
 	Number Kind = iota
 	Texts
@@ -12,21 +12,21 @@ const (
 	JSON
 )
 
-// A Column is one of a table.
+// A Column is a column of a table.
 type Column struct {
 	Name string
 	Kind Kind
 }
 
-// A Table is a part of a journal in the form that all databases share: rows can go from any to any.
-// The first Key columns name a row, and rows are read in their order.
+// A Table is a table of a journal in the form that all databases share, so that rows can be copied
+// between any two. The first Key columns are the primary key, and rows are read in its order.
 type Table struct {
 	Name    string
 	Key     int
 	Columns []Column
 }
 
-// numbers, texts, flags and values are columns of a kind.
+// numbers, texts, flags and values return columns of a kind.
 func numbers(names ...string) []Column { return columns(Number, names) }
 func texts(names ...string) []Column   { return columns(Texts, names) }
 func flags(names ...string) []Column   { return columns(Flag, names) }
@@ -47,8 +47,7 @@ func table(name string, key int, parts ...[]Column) *Table {
 	return t
 }
 
-// Tables are all parts of a journal. What an engine has claimed is not among them: nobody has a
-// lane of a journal that no engine works on.
+// Tables are all tables of a journal except the claims: a journal that no engine uses has none.
 var Tables = []*Table{
 	table("events", 1, numbers("seq"), texts("workspace", "id", "type", "rule", "tenant", "lane"), numbers("created_at", "received_at"), flags("decided"), values("data", "verdicts", "answers")),
 	table("runs", 1, numbers("id"), texts("key", "workspace", "rule", "version"), numbers("event"), values("gathered"), texts("home", "lane", "by", "state"), flags("finished"), texts("stage"),
@@ -80,11 +79,11 @@ func Names(list []Column) (names []string) {
 	return names
 }
 
-// Numbered are the tables whose newest number is remembered even when its row is gone.
+// Numbered are the tables whose highest number is remembered even after its row is deleted.
 var Numbered = []string{"events", "runs", "caused", "known", "audit"}
 
 // The cursors that a copy leaves in journals. They are not copied.
 const (
-	CopyFrom = "copy from" // in the source, until an engine works on it: which copy was made of it as it is
-	CopyTo   = "copy to"   // in the target, until the copy is complete: how far it is
+	CopyFrom = "copy from" // in the source, until an engine uses it: the id of the copy that was made of its present rows
+	CopyTo   = "copy to"   // in the target, until the copy is complete: its position
 )

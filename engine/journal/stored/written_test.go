@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// What is written for every event and run is written as encoding/json would, which reads it.
+// The hand-written encoders of events and runs write the same as encoding/json, which reads it.
 func TestWrittenAsJSON(t *testing.T) {
 	t.Parallel()
 	same := func(got string, v any) {
@@ -29,11 +29,11 @@ func TestWrittenAsJSON(t *testing.T) {
 		same(string(appendVerdict(nil, &v)), v)
 	}
 	var r journal.Run
-	same(subject(&r), r.About)
+	same(aboutText(&r), r.About)
 	r.About.Contact, r.About.Message = odd, "m"
-	same(subject(&r), r.About)
+	same(aboutText(&r), r.About)
 	r.About.Conversation, r.About.Attendance, r.About.Card = "1", "2", "3"
-	same(subject(&r), r.About)
+	same(aboutText(&r), r.About)
 	if got := appendVerdict(nil, &journal.Verdict{Rule: "r", Values: map[string]any{"x": math.NaN()}}); string(got) != `{"rule":"r","outcome":"","values":{"x":"NaN"}}` {
 		t.Errorf("%s", got)
 	}

@@ -1,4 +1,4 @@
-// Package postgrestest runs a PostgreSQL server of its own for tests.
+// Package postgrestest runs a PostgreSQL server for tests.
 package postgrestest
 
 import (
@@ -21,22 +21,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Server is a PostgreSQL server in a temporary folder, which listens on a socket in that folder
-// only. It ends with the process that started it, however that comes.
+// A Server is a PostgreSQL server in a temporary folder, which listens only on a socket in that
+// folder. It ends with the process that started it, even if that crashes.
 type Server struct {
 	Folder string
 
 	programs string
 	settings []string
 	watchdog *exec.Cmd
-	alive    io.Closer // the watchdog's standard input: when it ends, so has this process
+	alive    io.Closer // the watchdog's standard input, which closes when this process ends
 	count    atomic.Int64
 }
 
-// Start starts a server. What it acknowledges need not survive a power cut, which is much faster;
-// with durable, it does.
+// Start starts a server. Without durable, its commits do not survive a power cut, which is much
+// faster.
 func Start(durable bool) (*Server, error) {
-	programs, err := programs()
+	programs, err := findPrograms()
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func Start(durable bool) (*Server, error) {
 	return s, nil
 }
 
-// programs finds where PostgreSQL is installed: the newest one of Debian's, else the one in the
-// PATH.
-func programs() (string, error) {
+// findPrograms finds where PostgreSQL is installed: the newest of Debian's versions, else the one
+// in the PATH.
+func findPrograms() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
 		return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })), nil
@@ -71,10 +71,10 @@ func (s *Server) start() (err error) {
 	if s.Folder, err = os.MkdirTemp("", "quando-postgres-"); err != nil {
 		return err
 	}
-	if err := os.Chmod(s.Folder, 0o711); err != nil { // so that others find the socket
+	if err := os.Chmod(s.Folder, 0o711); err != nil { // so that other users find the socket
 		return err
 	}
-	if err := s.give(s.Folder); err != nil {
+	if err := s.chownToServer(s.Folder); err != nil {
 		return err
 	}
 	// The watchdog outlives this process by the moment that it takes to stop the server and to remove
@@ -86,7 +86,7 @@ func (s *Server) start() (err error) {
 	if err := s.watchdog.Start(); err != nil {
 		return err
 	}
-	if err := s.do("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
+	if err := s.runProgram("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
 		return err
 	}
 	config := strings.Join(append(s.settings, "unix_socket_directories='"+s.Folder+"'"), "\n") + "\n"
@@ -105,8 +105,8 @@ func (s *Server) start() (err error) {
 
 func (s *Server) data() string { return filepath.Join(s.Folder, "data") }
 
-// do runs one of PostgreSQL's programs.
-func (s *Server) do(program string, args ...string) error {
+// runProgram runs one of PostgreSQL's programs.
+func (s *Server) runProgram(program string, args ...string) error {
 	out, err := s.command(filepath.Join(s.programs, program), args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", program, err, out)
@@ -117,7 +117,7 @@ func (s *Server) do(program string, args ...string) error {
 // Up starts the server after Down.
 func (s *Server) Up() error {
 	log := filepath.Join(s.Folder, "log")
-	err := s.do("pg_ctl", "-D", s.data(), "-l", log, "-w", "-t", "60", "start")
+	err := s.runProgram("pg_ctl", "-D", s.data(), "-l", log, "-w", "-t", "60", "start")
 	if err != nil {
 		said, _ := os.ReadFile(log)
 		return fmt.Errorf("%w\n%s", err, said)
@@ -125,10 +125,12 @@ func (s *Server) Up() error {
 	return nil
 }
 
-// Down ends the server at once, as a crash does: what was not committed is lost.
-func (s *Server) Down() error { return s.do("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop") }
+// Down stops the server at once, as a crash does: what was not committed is lost.
+func (s *Server) Down() error {
+	return s.runProgram("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
+}
 
-// Stop ends the server and removes what it kept.
+// Stop stops the server and removes its folder.
 func (s *Server) Stop() error {
 	if s.alive == nil {
 		return nil
@@ -145,7 +147,7 @@ func (s *Server) Address(database string) string {
 	return u.String()
 }
 
-// Database makes an empty database for a test and returns its address.
+// Database creates an empty database for a test and returns its address.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", s.count.Add(1))
@@ -153,7 +155,7 @@ func (s *Server) Database(t testing.TB) string {
 	return s.Address(name)
 }
 
-// Drop removes a database that Database made: a long campaign would fill the disk.
+// Drop removes a database of Database: a long campaign would fill the disk.
 func (s *Server) Drop(t testing.TB, address string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -163,7 +165,7 @@ func (s *Server) Drop(t testing.TB, address string) {
 	s.Exec(t, "postgres", `DROP DATABASE `+strings.TrimPrefix(u.Path, "/")+` WITH (FORCE)`)
 }
 
-// Exec carries out a statement in a database, behind everybody's back.
+// Exec runs a statement in a database, without the journal's knowledge.
 func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 	t.Helper()
 	if err := Do(context.WithoutCancel(t.Context()), s.Address(database), statement, args...); err != nil {
@@ -171,7 +173,7 @@ func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 	}
 }
 
-// Count returns the number that a query finds in a database.
+// Count returns the number that a query of a database returns.
 func Count(t testing.TB, address, query string, args ...any) (n int) {
 	t.Helper()
 	n, err := Ask(context.WithoutCancel(t.Context()), address, query, args...)
@@ -181,21 +183,21 @@ func Count(t testing.TB, address, query string, args ...any) (n int) {
 	return n
 }
 
-// Do carries out a statement in the database at an address.
+// Do runs a statement in the database at an address.
 func Do(ctx context.Context, address, statement string, args ...any) error {
-	return connected(ctx, address, func(ctx context.Context, c *pgx.Conn) error {
+	return withConn(ctx, address, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, statement, args...)
 		return err
 	})
 }
 
-// Locked locks a table in a mode for as long as free has not been called.
+// Locked locks a table in a mode until free is called.
 func Locked(t testing.TB, address, table, mode string) (free func()) {
 	t.Helper()
 	locked, over, ended := make(chan error, 2), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		locked <- connected(context.WithoutCancel(t.Context()), address, func(ctx context.Context, c *pgx.Conn) error {
+		locked <- withConn(context.WithoutCancel(t.Context()), address, func(ctx context.Context, c *pgx.Conn) error {
 			if _, err := c.Exec(ctx, "BEGIN; LOCK TABLE "+table+" IN "+mode+" MODE"); err != nil {
 				return err
 			}
@@ -212,13 +214,13 @@ func Locked(t testing.TB, address, table, mode string) (free func()) {
 	return free
 }
 
-// Ask returns the number that a query finds in the database at an address.
+// Ask returns the number that a query of the database at an address returns.
 func Ask(ctx context.Context, address, query string, args ...any) (n int, err error) {
-	err = connected(ctx, address, func(ctx context.Context, c *pgx.Conn) error { return c.QueryRow(ctx, query, args...).Scan(&n) })
+	err = withConn(ctx, address, func(ctx context.Context, c *pgx.Conn) error { return c.QueryRow(ctx, query, args...).Scan(&n) })
 	return n, err
 }
 
-func connected(ctx context.Context, address string, do func(context.Context, *pgx.Conn) error) error {
+func withConn(ctx context.Context, address string, do func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, address)
@@ -231,7 +233,7 @@ func connected(ctx context.Context, address string, do func(context.Context, *pg
 
 var shared = sync.OnceValues(func() (*Server, error) { return Start(false) })
 
-// Shared returns a server that all tests of the process share. Nobody needs to stop it.
+// Shared returns a server that all tests of the process share. It needs no Stop.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := shared()
@@ -241,8 +243,9 @@ func Shared(t testing.TB) *Server {
 	return s
 }
 
-// servant is who runs the server where root must not.
-func servant() (*user.User, error) {
+// serverUser returns the user that runs the server if the tests run as root, which PostgreSQL
+// refuses.
+func serverUser() (*user.User, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		if u, err := user.Lookup(name); err == nil {
 			return u, nil

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A Proxy stands between a journal and its server, and does to its connections what networks do.
+// A Proxy is between a journal and its server, and simulates faults of the network.
 type Proxy struct {
-	Delay  atomic.Int64 // of everything that passes, each way
-	Deaf   atomic.Bool  // what the server answers is lost, and the connection with it
-	Closed atomic.Bool  // nobody comes through
+	Delay  atomic.Int64 // of each transfer, in both directions
+	Deaf   atomic.Bool  // drops answers of the server, and closes the connection
+	Closed atomic.Bool  // refuses new connections
 
 	listener net.Listener
 	socket   string
@@ -21,7 +21,7 @@ type Proxy struct {
 	conns    map[net.Conn]bool
 }
 
-// Through returns the address of a database as it is reached through a proxy.
+// Through returns the address of a database through a proxy.
 func (s *Server) Through(t testing.TB, address string) (*Proxy, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// pass hands on what comes from one side to the other.
+// pass copies data from one side to the other.
 func (p *Proxy) pass(to, from net.Conn, answers bool) {
 	defer to.Close()
 	defer from.Close()

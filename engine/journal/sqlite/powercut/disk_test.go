@@ -8,29 +8,30 @@ import (
 	"slices"
 )
 
-// A disk is what a disk may hold. What was synced it holds; of everything since, it may hold any
-// part.
+// A disk is the possible contents of a disk. It holds what was synced, and any part of what was
+// written since.
 type disk struct {
 	folder  map[string]*file // as programs see it
 	durable map[string]*file // as it was at the last sync of the folder
-	changes queue[change]    // of the folder since then
+	changes queue[change]    // changes of the folder since then
 	syncs   map[uint64]func()
 }
 
-// A file is known by its inode: one that was removed and made again is another.
+// A file is identified by its inode: one that was removed and created again is another.
 type file struct {
 	inode  uint64
 	synced []byte
 	writes queue[entry] // since the last sync, in order
 }
 
-// A change gives a file a name; no file takes the name away.
+// A change gives a name to a file, or with a nil file removes the name.
 type change struct {
 	name string
 	file *file
 }
 
-// A queue holds what is not synced yet, with numbers that stay when what is before it is synced.
+// A queue holds what is not synced yet. The number of an item stays the same when those before it
+// are synced.
 type queue[T any] struct {
 	first int
 	list  []T
@@ -39,7 +40,7 @@ type queue[T any] struct {
 func (q *queue[T]) add(one T) { q.list = append(q.list, one) }
 func (q *queue[T]) end() int  { return q.first + len(q.list) }
 
-// upTo takes what is before a number.
+// upTo returns and removes the items before a number.
 func (q *queue[T]) upTo(end int) []T {
 	n := max(end-q.first, 0)
 	taken := q.list[:n]
@@ -56,8 +57,8 @@ func newDisk(files map[string][]byte) *disk {
 	return d
 }
 
-// do does what an entry says.
-func (d *disk) do(e entry) error {
+// apply applies an entry to the disk.
+func (d *disk) apply(e entry) error {
 	switch e.kind {
 	case opened:
 		d.file(e)
@@ -78,7 +79,7 @@ func (d *disk) do(e entry) error {
 		end := f.writes.end()
 		d.syncs[e.at] = func() {
 			for _, w := range f.writes.upTo(end) {
-				f.synced = w.apply(f.synced)
+				f.synced = w.applyTo(f.synced)
 			}
 		}
 	case syncEnded:
@@ -96,8 +97,7 @@ func (d *disk) do(e entry) error {
 	return nil
 }
 
-// file returns the file that an entry is about. One that was not there before was made, whoever
-// made it.
+// file returns the file of an entry, and creates it if it is not known.
 func (d *disk) file(e entry) *file {
 	if e.name == "." {
 		return nil
@@ -108,7 +108,7 @@ func (d *disk) file(e entry) *file {
 		f = &file{inode: e.inode}
 		d.change(change{e.name, f})
 	case f.inode == 0:
-		f.inode = e.inode // it was there when the record began
+		f.inode = e.inode // it existed when the record began
 	case f.inode != e.inode:
 		f = &file{inode: e.inode}
 		d.change(change{e.name, f})
@@ -129,8 +129,8 @@ func (c change) apply(folder map[string]*file) {
 	}
 }
 
-// apply writes into a file, or cuts it.
-func (e entry) apply(content []byte) []byte {
+// applyTo writes into the content of a file, or truncates it.
+func (e entry) applyTo(content []byte) []byte {
 	end := int(e.at) + len(e.data)
 	if e.kind == truncated && end < len(content) {
 		return content[:end]
@@ -142,21 +142,21 @@ func (e entry) apply(content []byte) []byte {
 	return content
 }
 
-// A survival is what of the unsynced survives a cut.
+// A survival says what of the unsynced writes survives a power cut.
 type survival int
 
 const (
 	nothing    survival = iota // the disk has exactly what was synced
 	everything                 // the machine was reset, and the disk was not
-	prefixes                   // of each file, and of the folder, what came first
-	sectors                    // of each sector of each file, what came first
+	prefixes                   // the first writes of each file, and of the folder
+	sectors                    // the first writes of each sector of each file
 )
 
 func (s survival) String() string {
 	return [...]string{"nothing unsynced", "everything", "what came first", "sectors"}[s]
 }
 
-// cut returns what the disk holds after a cut.
+// cut returns the files after a power cut.
 func (d *disk) cut(random *rand.Rand, s survival) map[string][]byte {
 	size := []int{512, 4096}[random.IntN(2)]
 	folder := map[string]*file{}
@@ -173,7 +173,7 @@ func (d *disk) cut(random *rand.Rand, s survival) map[string][]byte {
 			content = f.torn(random, content, size)
 		} else {
 			for _, w := range f.writes.list[:some(random, s, len(f.writes.list))] {
-				content = w.apply(content)
+				content = w.applyTo(content)
 			}
 		}
 		files[name] = content
@@ -181,7 +181,7 @@ func (d *disk) cut(random *rand.Rand, s survival) map[string][]byte {
 	return files
 }
 
-// some returns how many of n survive.
+// some returns how many of n writes survive.
 func some(random *rand.Rand, s survival, n int) int {
 	switch s {
 	case nothing:
@@ -192,10 +192,10 @@ func some(random *rand.Rand, s survival, n int) int {
 	return random.IntN(n + 1)
 }
 
-// torn returns a file of which each sector holds the writes up to another moment.
+// torn returns a file in which each sector holds the writes up to a different moment.
 func (f *file) torn(random *rand.Rand, content []byte, size int) []byte {
-	stops := []float64{0.05, 0.5, 0.95}[random.IntN(3)] // how likely it is that a write does not reach its sector any more
-	const length = -1                                   // of the file, which is written beside its sectors
+	stops := []float64{0.05, 0.5, 0.95}[random.IntN(3)] // how likely a sector misses all further writes
+	const length = -1                                   // the length of the file, which is written independently of its sectors
 	stopped := map[int]bool{}
 	reaches := func(place int) bool {
 		stopped[place] = stopped[place] || random.Float64() < stops
@@ -204,14 +204,14 @@ func (f *file) torn(random *rand.Rand, content []byte, size int) []byte {
 	for _, w := range f.writes.list {
 		if w.kind == truncated {
 			if reaches(length) {
-				content = w.apply(content)
+				content = w.applyTo(content)
 			}
 			continue
 		}
 		for at, end := int(w.at), int(w.at)+len(w.data); at < end; {
 			next := min(at/size*size+size, end)
 			if reaches(at / size) {
-				content = entry{kind: written, at: uint64(at), data: w.data[at-int(w.at) : next-int(w.at)]}.apply(content)
+				content = entry{kind: written, at: uint64(at), data: w.data[at-int(w.at) : next-int(w.at)]}.applyTo(content)
 			}
 			at = next
 		}

@@ -1,3 +1,3 @@
-// Package powercut cuts the power of a journal in a file: its tests record what reaches the disk,
-// and open what a disk may hold after a cut.
+// Package powercut simulates power cuts of a journal in a file: its tests record all writes and
+// syncs, and open every state that the disk may be in after a cut.
 package powercut

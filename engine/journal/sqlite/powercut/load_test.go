@@ -19,10 +19,10 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A load is a process that works with a journal and writes down what was acknowledged.
+// A load is a process that uses a journal and writes down what the journal has acknowledged.
 type load struct {
 	file   string
-	name   string // of the load: what it records is named by it
+	name   string // of the load: a prefix of what it records
 	random *rand.Rand
 	record *os.File
 	number atomic.Int64
@@ -31,12 +31,12 @@ type load struct {
 
 const (
 	workers    = 4
-	operations = 60 // of a session
+	operations = 60 // per session
 	sessions   = 3
 )
 
-// run opens the journal, works, and closes it, several times. Unless it ends well, the last session
-// is not closed.
+// run opens the journal, works, and closes it, several times. It closes the last session only if it
+// is to end well.
 func (l *load) run(endsWell bool) error {
 	for session := range sessions {
 		j, err := sqlite.Open(context.Background(), l.file, sqlite.Options{})
@@ -89,8 +89,8 @@ func (l *load) work(j *sqlite.Journal) error {
 	return nil
 }
 
-// checkpoint moves the log into the file now and then, as the journal does when the log is longer
-// than it becomes here.
+// checkpoint moves the log into the database file now and then, as the journal does with a log that
+// is longer than any here.
 func (l *load) checkpoint(done chan struct{}, random *rand.Rand) error {
 	db, err := sql.Open("sqlite3", "file:"+l.file+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000")
 	if err != nil {
@@ -111,14 +111,14 @@ func (l *load) checkpoint(done chan struct{}, random *rand.Rand) error {
 	}
 }
 
-// ack writes down that the journal has answered.
+// ack writes down an acknowledgement of the journal.
 func (l *load) ack(format string, args ...any) {
 	if _, err := l.record.Write(entry{kind: acknowledged, data: fmt.Appendf(nil, format, args...)}.bytes()); err != nil {
 		panic(err)
 	}
 }
 
-// operate does one thing.
+// operate runs one operation.
 func (l *load) operate(j *sqlite.Journal, random *rand.Rand) error {
 	ctx := context.Background()
 	n := l.number.Add(1)
@@ -136,10 +136,10 @@ func (l *load) operate(j *sqlite.Journal, random *rand.Rand) error {
 		if err := j.SetCursor(ctx, "cursor-"+lane, id); err != nil {
 			return err
 		}
-		// Others set it too, and nobody knows who was the last; but it is set.
+		// Other sessions set it too, and the last value is not known; but it is set.
 		l.ack("cursor cursor-%s", lane)
 	default:
-		_, err := goOn(ctx, j, l.ack)
+		_, err := workDue(ctx, j, l.ack)
 		return err
 	}
 	return nil
@@ -150,7 +150,7 @@ func (l *load) atOnce(j *sqlite.Journal, random *rand.Rand, id, lane string) err
 	ctx := context.Background()
 	claim := j.Open("default", lane)
 	if claim == nil {
-		return nil // somebody works on it
+		return nil // the lane is claimed
 	}
 	e := &journal.Event{Event: eventOf(id, lane), Decided: true, Verdicts: []journal.Verdict{{Rule: "greet", Outcome: journal.Fired}}}
 	c := &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}}
@@ -182,12 +182,12 @@ func (l *load) atOnce(j *sqlite.Journal, random *rand.Rand, id, lane string) err
 		l.ack("run %s %d", r.Key, len(r.Steps))
 		return nil
 	}
-	return end(ctx, j, claim, &journal.Change{}, []*journal.Run{r}, l.ack)
+	return endRuns(ctx, j, claim, &journal.Change{}, []*journal.Run{r}, l.ack)
 }
 
-// goOn takes lanes that are due, decides their events, ends their runs, and gives them back. It
+// workDue claims lanes that are due, decides their events, ends their runs, and releases them. It
 // reports whether there were any.
-func goOn(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (bool, error) {
+func workDue(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (bool, error) {
 	lanes, err := j.Claim(ctx, time.Now(), 3, nil)
 	for _, lane := range lanes {
 		c := &journal.Change{}
@@ -198,15 +198,15 @@ func goOn(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (boo
 		if lane.More {
 			c.Next = time.Now()
 		}
-		if err = end(ctx, j, lane, c, lane.Runs, ack); err != nil {
+		if err = endRuns(ctx, j, lane, c, lane.Runs, ack); err != nil {
 			break
 		}
 	}
 	return len(lanes) > 0, err
 }
 
-// end ends runs with a change that gives their lane back.
-func end(ctx context.Context, j *sqlite.Journal, lane *journal.Lane, c *journal.Change, runs []*journal.Run, ack func(string, ...any)) error {
+// endRuns ends runs with a change that releases their lane.
+func endRuns(ctx context.Context, j *sqlite.Journal, lane *journal.Lane, c *journal.Change, runs []*journal.Run, ack func(string, ...any)) error {
 	c.At, c.Release = time.Now(), true
 	for _, r := range runs {
 		if r.State.Finished() {

@@ -31,10 +31,10 @@ var (
 
 const (
 	cutsOfALoad  = 100
-	loadsOfADisk = 5 // one after the other, before another begins with an empty one
+	loadsPerDisk = 5 // one after the other, before the next begins with an empty disk
 )
 
-// The test's own program is the process that works with the journal too.
+// The test's own binary is also the process that uses the journal.
 func TestMain(m *testing.M) {
 	if file := os.Getenv("POWERCUT_JOURNAL"); file != "" {
 		var number uint64
@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Whenever the power is cut, and whatever the disk has kept of what was not synced: what the
-// journal has acknowledged is there, once, and an engine goes on with it.
+// Whenever the power is cut, and whatever part of the unsynced writes the disk has: what the
+// journal has acknowledged is there, once, and an engine can continue.
 func TestPowerCuts(t *testing.T) {
 	h := newHarness(t, "")
 	began := time.Now()
@@ -69,14 +69,14 @@ func TestPowerCuts(t *testing.T) {
 		for chain := range 2 {
 			t.Run(fmt.Sprint(chain), func(t *testing.T) {
 				t.Parallel()
-				var files map[string][]byte // what the load begins with
+				var files map[string][]byte // the files that the load begins with
 				var kept *acks
 				for n := chain; n < loads && !t.Failed(); n += 2 {
-					if n/2%loadsOfADisk == 0 {
+					if n/2%loadsPerDisk == 0 {
 						files, kept = nil, newAcks()
 					}
 					tally := map[string]int{}
-					files, kept = h.cutALoad(t, n, files, kept, min(cutsOfALoad, *cuts-n*cutsOfALoad), tally)
+					files, kept = h.cutLoad(t, n, files, kept, min(cutsOfALoad, *cuts-n*cutsOfALoad), tally)
 					told.Lock()
 					for what, count := range tally {
 						tallies[what] += count
@@ -93,7 +93,7 @@ func TestPowerCuts(t *testing.T) {
 	t.Log(text)
 }
 
-// Where a sync is left out, the cuts find it: else the test above shows nothing.
+// If a sync is left out, the cuts reveal it: else the test above proves nothing.
 func TestMissingSyncIsFound(t *testing.T) {
 	for what, name := range map[string]string{"the log": "-wal", "the file, before the log begins anew": "quando.db", "the folder, when it has a new log": "."} {
 		t.Run(what, func(t *testing.T) {
@@ -115,10 +115,10 @@ func TestMissingSyncIsFound(t *testing.T) {
 	}
 }
 
-// A harness is where loads are recorded and disks are looked at.
+// A harness records loads and checks disks.
 type harness struct {
 	shim, folder string
-	noSync       string // the end of the names of files that are not synced
+	noSync       string // files with this suffix are not synced
 }
 
 func newHarness(t *testing.T, noSync string) *harness {
@@ -130,7 +130,7 @@ func newHarness(t *testing.T, noSync string) *harness {
 	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", h.shim, "testdata/record.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// In memory, where there is such a folder: what reaches the disk is in the record.
+	// In memory, if there is such a folder: all writes are in the record.
 	folder, err := os.MkdirTemp("/dev/shm", "powercut")
 	if err != nil {
 		folder = t.TempDir()
@@ -146,7 +146,7 @@ type recorded struct {
 	entries []entry
 }
 
-// record lets a load work on a disk.
+// record runs a load on a disk.
 func (h *harness) record(t *testing.T, n int, files map[string][]byte) *recorded {
 	t.Helper()
 	base := filepath.Join(h.folder, fmt.Sprint("load", n))
@@ -168,21 +168,21 @@ func (h *harness) record(t *testing.T, n int, files map[string][]byte) *recorded
 		t.Fatal(err)
 	}
 	if well {
-		complete(t, folder, files, entries)
+		checkComplete(t, folder, files, entries)
 	}
 	return &recorded{files, entries}
 }
 
-// complete checks that the record tells of everything that was written: with all of it, the disk
-// has what the folder has.
-func complete(t *testing.T, folder string, files map[string][]byte, entries []entry) {
+// checkComplete checks that the record has every write: with all of them, the disk has what the
+// folder has.
+func checkComplete(t *testing.T, folder string, files map[string][]byte, entries []entry) {
 	t.Helper()
 	d := newDisk(files)
 	for _, e := range entries {
 		if e.kind == acknowledged {
 			continue
 		}
-		if err := d.do(e); err != nil {
+		if err := d.apply(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +209,7 @@ func complete(t *testing.T, folder string, files map[string][]byte, entries []en
 	}
 }
 
-// replay goes through a record and stops at moments of it, as often as asked.
+// replay replays a record and stops at random moments, as often as asked.
 func (r *recorded) replay(t *testing.T, a *acks, random *rand.Rand, times int, stop func(*rand.Rand, *disk, *acks)) {
 	t.Helper()
 	at := make(map[int]int)
@@ -220,7 +220,7 @@ func (r *recorded) replay(t *testing.T, a *acks, random *rand.Rand, times int, s
 	for i, e := range r.entries {
 		if e.kind == acknowledged {
 			a.add(string(e.data))
-		} else if err := d.do(e); err != nil {
+		} else if err := d.apply(e); err != nil {
 			t.Fatal(err)
 		}
 		for range at[i+1] {
@@ -229,9 +229,9 @@ func (r *recorded) replay(t *testing.T, a *acks, random *rand.Rand, times int, s
 	}
 }
 
-// cutALoad records a load and cuts the power at moments of it. It returns what one of the cuts
-// left, and what was acknowledged by then: the next load begins with that.
-func (h *harness) cutALoad(t *testing.T, n int, files map[string][]byte, a *acks, times int, tally map[string]int) (map[string][]byte, *acks) {
+// cutLoad records a load and cuts the power at moments of it. It returns the files after one of the
+// cuts, and what was acknowledged by then: the next load begins with them.
+func (h *harness) cutLoad(t *testing.T, n int, files map[string][]byte, a *acks, times int, tally map[string]int) (map[string][]byte, *acks) {
 	r := h.record(t, n, files)
 	random := rand.New(rand.NewPCG(*seed, uint64(n)<<8))
 	left, chosen := 0, random.IntN(times)
@@ -244,7 +244,7 @@ func (h *harness) cutALoad(t *testing.T, n int, files map[string][]byte, a *acks
 		s := []survival{nothing, everything, prefixes, prefixes, sectors, sectors, sectors}[random.IntN(7)]
 		image := d.cut(random, s)
 		if err := h.check(t.Context(), image, a); err != nil {
-			t.Errorf("seed %d, load %d, after %s, of the unsynced survived: %s; the disk is in %s: %v", *seed, n, a, s, h.keep(t, image), err)
+			t.Errorf("seed %d, load %d, after %s, of the unsynced survived: %s; the disk is in %s: %v", *seed, n, a, s, h.saveFiles(t, image), err)
 		}
 		tally["cuts: "+s.String()]++
 		if left++; left == chosen+1 {
@@ -256,8 +256,8 @@ func (h *harness) cutALoad(t *testing.T, n int, files map[string][]byte, a *acks
 	return leftFiles, leftAcks
 }
 
-// keep leaves what a cut left for who wants to look at it.
-func (h *harness) keep(t *testing.T, files map[string][]byte) string {
+// saveFiles writes the files of a cut into a folder, for debugging.
+func (h *harness) saveFiles(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "powercut")
 	if err != nil {
@@ -281,7 +281,7 @@ func write(t *testing.T, folder string, files map[string][]byte) {
 
 // acks is what the journal has acknowledged.
 type acks struct {
-	events  map[string]bool // and whether it is decided
+	events  map[string]bool // and whether they are decided
 	runs    map[string]progress
 	cursors map[string]bool
 	saves   int
@@ -308,7 +308,7 @@ func (a *acks) add(text string) {
 	words := strings.Fields(text)
 	switch words[0] {
 	case "event":
-		if _, known := a.events[words[1]]; !known { // another may have decided it already
+		if _, known := a.events[words[1]]; !known { // another operation may have decided it already
 			a.events[words[1]] = false
 		}
 	case "decided":
@@ -324,10 +324,10 @@ func (a *acks) add(text string) {
 	}
 }
 
-// errLost says that something that was acknowledged is not there.
+// errLost says that something acknowledged is missing.
 var errLost = errors.New("lost")
 
-// check opens a journal as a cut has left it.
+// check opens a journal after a cut.
 func (h *harness) check(ctx context.Context, files map[string][]byte, a *acks) (err error) {
 	folder, err := os.MkdirTemp(h.folder, "cut")
 	if err != nil {
@@ -345,17 +345,17 @@ func (h *harness) check(ctx context.Context, files map[string][]byte, a *acks) (
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	if err := sound(ctx, file); err != nil {
+	if err := checkSound(ctx, file); err != nil {
 		return err
 	}
-	if err := a.hold(ctx, j); err != nil {
+	if err := a.checkPresent(ctx, j); err != nil {
 		return err
 	}
-	return works(ctx, j)
+	return checkUsable(ctx, j)
 }
 
-// sound looks at the file itself, and at what holds at every commit.
-func sound(ctx context.Context, file string) error {
+// checkSound checks the file itself, and the invariants of a journal.
+func checkSound(ctx context.Context, file string) error {
 	k, err := sqlite.OpenKeeper(ctx, file, false)
 	if err != nil {
 		return err
@@ -367,8 +367,8 @@ func sound(ctx context.Context, file string) error {
 	return errors.Join(err, k.Close())
 }
 
-// hold checks that everything that was acknowledged is there, once.
-func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
+// checkPresent checks that everything acknowledged is there, once.
+func (a *acks) checkPresent(ctx context.Context, j *sqlite.Journal) error {
 	events := map[string]*journal.Event{}
 	for after := int64(0); ; {
 		list, err := j.ListEvents(ctx, journal.EventFilter{Forward: true, After: after, Limit: 1000})
@@ -425,9 +425,9 @@ func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
 	return nil
 }
 
-// works checks that an engine can go on: everything that waits is claimed and brought to its end,
-// and something new is recorded.
-func works(ctx context.Context, j *sqlite.Journal) error {
+// checkUsable checks that an engine can continue: everything pending is claimed and brought to its
+// end, and a new event is recorded.
+func checkUsable(ctx context.Context, j *sqlite.Journal) error {
 	if _, err := j.Accept(ctx, []rules.Event{eventOf("after the cut", "lane-0")}); err != nil {
 		return err
 	}
@@ -444,7 +444,7 @@ func works(ctx context.Context, j *sqlite.Journal) error {
 			return fmt.Errorf("a lane is due at %s, and nobody gets it", due)
 		}
 		time.Sleep(min(time.Until(due), 10*time.Millisecond))
-		if _, err := goOn(ctx, j, func(string, ...any) {}); err != nil {
+		if _, err := workDue(ctx, j, func(string, ...any) {}); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// An entry is one thing of a record: what was done to a file, or, of kind acknowledged, what the
-// journal had acknowledged by then.
+// An entry is one operation on a file, or, of kind acknowledged, what the journal had acknowledged
+// by then.
 type entry struct {
 	kind  byte
 	name  string // of the file
@@ -33,7 +33,7 @@ const (
 
 const headSize = 32
 
-// bytes returns an entry as it stands in a record.
+// bytes returns the encoding of an entry in a record.
 func (e entry) bytes() []byte {
 	b := make([]byte, 0, headSize+len(e.name)+len(e.data))
 	b = binary.NativeEndian.AppendUint32(b, uint32(e.kind))
@@ -44,8 +44,8 @@ func (e entry) bytes() []byte {
 	return append(append(b, e.name...), e.data...)
 }
 
-// readRecord reads a record. Files that say nothing durable are left out: the index of the log,
-// which lives in memory, and the engine's lock.
+// readRecord reads a record. It leaves out files that need not be durable: the index of the log,
+// which lives in shared memory, and the engine's lock.
 func readRecord(path string) (list []entry, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
