@@ -21,13 +21,13 @@ help: ## list the targets
 # A module of its own, so that what is measured with is no dependency of the product.
 BENCH := cmd/bench
 
-# What make test runs with the race detector, in short; make race runs everything.
-RACE_SHORT ?= ./actions/... ./cmd/... ./engine
+# Tests wait for processes, disks and timers more than they compute: three packages run at a time on two cores.
+PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
-	go test -parallel 8 -timeout 40m ./...
-	go test -race -short -parallel 8 -timeout 40m $(RACE_SHORT)
+	go test -p $(PACKAGES) -parallel 8 -timeout 40m ./...
+	go test -p $(PACKAGES) -race -short -parallel 8 -timeout 40m ./...
 	go test -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
 	cd $(BENCH) && go test -timeout 40m ./... && go test -race -short -timeout 40m ./...
 

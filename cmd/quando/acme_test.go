@@ -154,6 +154,9 @@ func (a *acmeServer) root(t *testing.T) *x509.CertPool {
 // TestACME gets a certificate from a real ACME server, which asks over TLS, and gets the next one
 // before the first expires. Other names get none.
 func TestACME(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	port := freePort(t)
 	server := newACMEServer(t, freePort(t), port, 12*time.Second)
 	o := newOffice(t)

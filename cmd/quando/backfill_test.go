@@ -85,6 +85,9 @@ func TestReplayedDeliveries(t *testing.T) {
 // tells and which came in time.
 func TestRunHoldsOverdueWaits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	o := newOffice(t)
 	o.write("rules/r.yaml", `
 rules:

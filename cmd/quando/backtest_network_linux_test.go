@@ -11,6 +11,9 @@ import (
 // TestBacktestWithoutANetwork lets the command be a process that has no network at all, not even
 // the machine's own address.
 func TestBacktestWithoutANetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

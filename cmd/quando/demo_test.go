@@ -139,6 +139,9 @@ func TestDemoInTheReadme(t *testing.T) {
 
 // TestDemoIsTheSame tells the same story twice, and brings other customers with another seed.
 func TestDemoIsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	tell := func(args ...string) (friday, saturday string) {
 		s := show(t, append(args, "--speed", "600")...)
 		s.until("09:25  sla-escalation")

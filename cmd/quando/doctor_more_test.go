@@ -52,6 +52,9 @@ func TestDoctorManageScope(t *testing.T) {
 // says who.
 func TestDoctorLockedDatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	address := postgrestest.Shared(t).Database(t)
 	c := newClinic(t)
 	journal := fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", address)

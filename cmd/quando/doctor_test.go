@@ -202,6 +202,9 @@ func TestDoctorEventNotSubscribed(t *testing.T) {
 
 func TestDoctorWrongSecret(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	t.Run("seen by deliveries", func(t *testing.T) {
 		c := newClinic(t)
 		c.startWith("whsec_another")
@@ -313,6 +316,9 @@ func TestDoctorFullDisk(t *testing.T) {
 
 func TestDoctorLockedJournal(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newClinic(t)
 	c.start(c.right())
 	c.writes("+5511988887777", "hello")

@@ -17,6 +17,9 @@ import (
 
 // TestInit begins a project with every template, as the company of the sandbox would.
 func TestInit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	s, err := sandbox.New(sandbox.Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)

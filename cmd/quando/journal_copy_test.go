@@ -17,6 +17,9 @@ import (
 // done twice.
 func TestJournalCopy(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	o := newOffice(t)
 	o.write("rules/r.yaml", `rules:
   - id: series

@@ -26,6 +26,9 @@ import (
 // before: as forget itself says that one should.
 func TestForgetInBackupsLater(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	if code, _, errOut := c.quando("journal", "backup", backup); code != 0 {
@@ -65,6 +68,9 @@ func TestForgetInBackupsLater(t *testing.T) {
 // known from the beginning.
 func TestForgetHalfway(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	c.stop()
 	whole, err := os.ReadFile(c.where)
@@ -136,6 +142,9 @@ func TestForgetUnfinished(t *testing.T) {
 // they are cancelled all the same, and who waited for them is next.
 func TestForgetAlone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for name, journal := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
 		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },

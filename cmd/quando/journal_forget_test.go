@@ -162,6 +162,9 @@ func (c *crime) tidy(what, text string) {
 // what was counted and what is known stays.
 func TestForget(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for name, journal := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
 		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },
@@ -268,6 +271,9 @@ func (c *crime) tidyFile(path string) {
 // that is restored forgets them again.
 func TestForgetByPhone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	if code, _, errOut := c.quando("journal", "backup"); code != 0 {
 		t.Fatal(errOut)
@@ -306,6 +312,9 @@ func TestForgetByPhone(t *testing.T) {
 // delivered again, and that no rule fires for it.
 func TestForgetDuplicate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	j, err := storage.Open(t.Context(), c.where, true)
 	if err != nil {

@@ -15,6 +15,9 @@ import (
 // journal that was moved aside and in backups that were made after the one that was restored.
 func TestRestoreElsewhere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	first, carried, later := filepath.Join(t.TempDir(), "first.db"), filepath.Join(t.TempDir(), "carried.db"), filepath.Join(t.TempDir(), "later.db")
 	if code, _, errOut := c.quando("journal", "backup", first); code != 0 {

@@ -70,6 +70,9 @@ func oldFile(t *testing.T, name string) string {
 // known.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for name, old := range oldJournals {
 		t.Run(name, func(t *testing.T) {
 			where := old(t)

@@ -159,6 +159,9 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 // answered, once, without the next look of the timer.
 func TestRunFindsWhatWasMissed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: { text: Welcome back } }] }\n")
 	clock := func(at time.Time) {

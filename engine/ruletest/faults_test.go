@@ -75,6 +75,9 @@ func TestFaultsOfSoundEngine(t *testing.T) {
 // TestFaultsFindWeakEngines plants a bug into the engine for each fault, which no story finds
 // without the fault.
 func TestFaultsFindWeakEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	kept := func(wrap func(journal.Journal) journal.Journal) func(*Options) {
 		return func(o *Options) { o.journal = wrap }
 	}

@@ -153,6 +153,9 @@ func steal(ctx context.Context, database string, n int) error {
 
 // TestSameSeed: a seed has one history, to the byte.
 func TestSameSeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	store := newStore(t)
 	var prints []string
 	for range 2 {

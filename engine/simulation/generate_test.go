@@ -30,6 +30,9 @@ func TestGenerateIsDeterministic(t *testing.T) {
 
 // What is made up is small, has every trouble and act, and mostly starts its rules.
 func TestGenerateIsVaried(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	const seeds = 1000
 	exact, calm, large, started, rules := 0, 0, 0, 0, 0
 	kinds := map[string]int{}
@@ -95,6 +98,9 @@ func TestGenerateIsVaried(t *testing.T) {
 // The times of exact scenarios lie apart, and nothing strikes them that changes when things
 // happened.
 func TestExactTimesLieApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	delayed := 0
 	for seed := range uint64(1500) {
 		s := Generate(seed)

@@ -15,6 +15,9 @@ func hasVerb(s *Scenario, verb string) (found bool) {
 // What remains of a failure is little more than its cause, fails as the whole did, and is the same
 // every time.
 func TestShrink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	laws := map[string]func(*Scenario) bool{
 		"a crash, and a wait_for": func(s *Scenario) bool {
 			return hasVerb(s, "wait_for") && slices.ContainsFunc(s.Troubles, func(x Trouble) bool { return x.Kind == TroubleCrash })
@@ -70,6 +73,9 @@ func TestShrink(t *testing.T) {
 }
 
 func TestShrinkKeepsToItsBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for seed := range uint64(20) {
 		s, tries := Generate(seed), 0
 		small := Shrink(s, func(*Scenario) bool { tries++; return tries%3 == 0 }, 25)

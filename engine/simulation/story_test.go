@@ -65,6 +65,9 @@ func TestStoriesAreRead(t *testing.T) {
 
 // The story of a test can be run: whatever the result, no step of it is refused.
 func TestStoriesAreTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for seed := range uint64(40) {
 		s := Generate(seed)
 		if hasVerb(s, "close_attendance") {

@@ -226,6 +226,9 @@ func TestCuts(t *testing.T) {
 // TestRestarts crashes and restarts the database while two engines record and decide.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	server, err := postgrestest.Start(true)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,9 @@ import (
 // find that out, as it runs every minute.
 func TestPruneByIndex(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	server := postgrestest.Shared(t)
 	address := server.Database(t)
 	if err := postgrestest.Do(t.Context(), address, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET random_page_cost = 100000', current_database()); END $$`); err != nil {

@@ -239,6 +239,9 @@ func TestCopy(t *testing.T) {
 // it.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	source := filepath.Join(t.TempDir(), "quando.db")
 	fill(t, source, 1500)
 	want := rowsOf(t, source)

@@ -260,6 +260,9 @@ func (s *killableService) settled() {
 // of registering and of rotating, while customers write and an attacker sends forgeries. The next
 // process repairs it: nothing unsigned was accepted, and nothing is lost.
 func TestKilledAtEachStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for _, task := range []string{"tend", "rotate"} {
 		for killAt, most := 0, 0; killAt <= most; killAt++ {
 			t.Run(fmt.Sprintf("%s killed at %d", task, killAt), func(t *testing.T) {

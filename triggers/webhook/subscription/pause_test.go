@@ -44,6 +44,9 @@ func (d *desk) forges() {
 // rotation arrives: they cause neither rotations nor other calls, and when answers arrive again the
 // secret is soon known.
 func TestForgedWhileUnsure(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	d := newDesk(t)
 	s := d.open()
 	s.SetRules(compile(t, "message.received"))
@@ -79,6 +82,9 @@ func TestForgedWhileUnsure(t *testing.T) {
 // TestGrowingPauses checks as often as an attacker could cause it: the attempts to replace a secret
 // back off, and an error is logged once.
 func TestGrowingPauses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for _, kind := range []string{"drop_after", "status_before"} {
 		t.Run(kind, func(t *testing.T) {
 			d := newDesk(t)
