@@ -399,4 +399,3 @@ func TestDeliveriesAreApart(t *testing.T) {
 		}
 	}
 }
-
