@@ -130,6 +130,7 @@ rules:
 			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: "go"}))
 			for range 8 {
 				_ = d.Settle(t.Context()) // a delivery without an answer is repeated
+				d.awaitArrived(r)
 				_, _ = d.engine.Tick(t.Context(), d.clock.Now())
 				if r.died() {
 					d.revive(r)

@@ -199,6 +199,7 @@ func TestOwnAfterDeath(t *testing.T) {
 			if err := d.Settle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			d.awaitArrived(r)
 			if _, err := d.engine.Tick(t.Context(), d.clock.Now()); err != nil && !errors.Is(err, errDead) {
 				t.Fatal(err)
 			}
