@@ -14,12 +14,16 @@ import (
 // FuzzWrite changes one thing of the rules of any file. Either that is refused, or the file says
 // what the form says, and of everything else the same as before.
 func FuzzWrite(f *testing.F) {
+	made := uint64(200)
+	if testing.Short() {
+		made = 20
+	}
 	for _, text := range repository(f) {
-		if len(text) < 4000 {
+		if len(text) < 4000 && !testing.Short() {
 			f.Add(text, uint64(len(text)))
 		}
 	}
-	for i := range uint64(200) {
+	for i := range made {
 		r := rand.New(rand.NewPCG(3, i))
 		m, shape := &maker{Rand: r}, shaper{r}
 		f.Add((&stylist{Rand: r}).file(shape.rule(m.form("a")), shape.rule(m.form("b"))), i)
