@@ -37,7 +37,7 @@ type options struct {
 // parse reads the command line.
 func parse(args []string, b *bench) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.pattern, "run", "acknowledge|disk|runs|journals|latency|matching|backlog|waiting|rows|memory|kill", "a regular expression of the scenarios to run; .* is the others too")
+	flags.StringVar(&o.pattern, "run", "acknowledge|desk|disk|runs|journals|latency|matching|backlog|waiting|rows|memory|kill", "a regular expression of the scenarios to run; .* is the others too")
 	flags.BoolVar(&o.list, "list", false, "list the scenarios")
 	flags.StringVar(&o.scale, "scale", "short", "test, short or full")
 	flags.StringVar(&o.write, "write", "", "write bench.json and bench.svg into this folder, and the table into its benchmarks.md")
