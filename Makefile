@@ -21,7 +21,8 @@ help: ## list the targets
 # A module of its own, so that what is measured with is no dependency of the product.
 BENCH := cmd/bench
 
-# Tests wait for processes, disks and timers more than they compute: three packages run at a time on two cores.
+# Tests wait for processes, disks and timers more than they compute: on two cores three packages
+# run at a time.
 PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
 .PHONY: test

@@ -30,8 +30,8 @@ type Journal interface {
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
 	// Claim claims up to max lanes that are due, with everything that is pending in them. It loads
-	// those steps of runs that Run.Kept names. Workspaces take turns, each with the lane that has
-	// been due longest, and a lane that is claimed already counts as a turn: a backlog in one workspace
+	// those steps of runs that Run.Kept names. Workspaces take turns, each with the lane that has been
+	// due longest, and a lane that is claimed already counts as a turn: a backlog in one workspace
 	// does not delay the others. Lanes of the workspaces in except stay unclaimed.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
