@@ -15,6 +15,7 @@ import (
 
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -192,7 +193,8 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostileOr("the survey is not ready")}})
 	run, lane := d.runOf("greet"), d.laneOf("Marina")
-	bounded := journal.Hold{Workspace: "default", Rule: "greet", Lane: lane, Kind: journal.HoldSafety, Since: d.clock(), Reason: "safety: automatic messages to one conversation are bounded to 6 in 10m"}
+	bounded := journal.Hold{Workspace: "default", Rule: "greet", Lane: lane, Kind: journal.HoldSafety, Since: d.clock(), Why: phrases.New(phrases.SafetyConversation, 6, "10m")}
+	bounded.Reason = bounded.Why.String()
 	if _, err := d.journal.Hold(t.Context(), bounded); err != nil {
 		t.Fatal(err)
 	}
