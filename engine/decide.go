@@ -120,7 +120,11 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 	if err != nil {
 		return err
 	}
-	prospects, err := v.prospects(ctx, e, f, own)
+	claim, err := v.claimOf(ctx, e, f, effects.claim)
+	if err != nil {
+		return err
+	}
+	prospects, err := v.prospects(ctx, e, f, own, claim)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -181,6 +182,11 @@ func (f *facts) recordAnswer(question string, v any) {
 	if err != nil {
 		return // it served for the decision, which does not fail for this
 	}
+	f.keepAnswer(question, raw)
+}
+
+// keepAnswer keeps an answer in the form that the journal has.
+func (f *facts) keepAnswer(question string, raw json.RawMessage) {
 	if f.answers == nil {
 		f.answers = make(journal.Answers)
 	}

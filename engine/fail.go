@@ -83,7 +83,7 @@ func (p *pending) retry(r *journal.Run) error {
 		}
 		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
-		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without the events that it failed on
+		rec.Until, rec.Heard, rec.Taken, rec.Passed = time.Time{}, nil, false, "" // a wait begins anew, without the events that it failed on
 		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
 		p.touch(r, s)
 		return nil

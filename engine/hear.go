@@ -16,7 +16,14 @@ import (
 // runEffects is what an event does to the unfinished runs of its lane.
 type runEffects struct {
 	ended map[*journal.Run]ending
-	woken map[*journal.Run]*journal.Step
+	woken map[*journal.Run]wokenWait
+	claim *claim // of the first wait_for that takes the event
+}
+
+// A wokenWait is a wait_for that an event came to.
+type wokenWait struct {
+	step  *journal.Step
+	taken bool // the event ends it; otherwise the run finds that out
 }
 
 // An ending is how an event ends a run; the zero value means that it does not.
@@ -27,13 +34,13 @@ type ending struct {
 
 // effectsOnRuns finds the runs that an event ends, and those that wait for it. An event that a run
 // itself caused has no effect on that run.
-func (j *judge) effectsOnRuns(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (runEffects, error) {
+func (v *visit) effectsOnRuns(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (runEffects, error) {
 	var h runEffects
-	for _, r := range j.lane.Runs {
-		if r.Home != j.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
+	for _, r := range v.lane.Runs {
+		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}
-		end, err := j.endingOf(ctx, r, e, f)
+		end, err := v.endingOf(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -41,15 +48,39 @@ func (j *judge) effectsOnRuns(ctx context.Context, e *journal.Event, f *facts, o
 			put(&h.ended, r, end)
 			continue
 		}
-		step, err := j.waitingStep(ctx, r, e, f)
+		step, err := v.waitingStep(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
-		if step != nil {
-			put(&h.woken, r, step)
+		if step == nil {
+			continue
+		}
+		if err := v.hear(ctx, &h, r, step, e); err != nil {
+			return h, err
 		}
 	}
 	return h, nil
+}
+
+// hear finds out whether a wait_for takes an event that came to it. If the condition cannot be
+// evaluated, or an earlier event is still to be looked at, the run finds that out when it
+// continues.
+func (v *visit) hear(ctx context.Context, h *runEffects, r *journal.Run, s *journal.Step, e *journal.Event) error {
+	if len(v.records[s].Heard) > 0 {
+		put(&h.woken, r, wokenWait{step: s})
+		return nil
+	}
+	t, err := v.wouldTake(ctx, r, e)
+	if err != nil {
+		return err
+	}
+	if t.met || t.err != nil {
+		put(&h.woken, r, wokenWait{s, t.met})
+	}
+	if t.met && t.claims && h.claim == nil {
+		h.claim = &claim{Run: r.ID, Rule: r.Rule}
+	}
+	return nil
 }
 
 // apply carries out the effects.
@@ -61,13 +92,13 @@ func (h runEffects) apply(v *visit, e *journal.Event) {
 			v.change.Asks = append(v.change.Asks, journal.RunAsk{Run: r.ID, Ask: journal.AskCancel.Because(end.reason, v.now())})
 		}
 	}
-	for r, s := range h.woken {
-		rec := v.records[s]
-		rec.Heard = append(rec.Heard, e.Seq)
+	for r, w := range h.woken {
+		rec := v.records[w.step]
+		rec.Heard, rec.Taken = append(rec.Heard, e.Seq), w.taken
 		if r.State != journal.Held {
 			r.WakeAt = v.now()
 		}
-		v.touch(r, s)
+		v.touch(r, w.step)
 	}
 }
 
@@ -188,7 +219,7 @@ func (j *judge) waitingStep(ctx context.Context, r *journal.Run, e *journal.Even
 		return nil, nil
 	}
 	rec, err := j.record(s)
-	if err != nil || !slices.Contains(rec.For, e.Type) {
+	if err != nil || rec.Taken || !slices.Contains(rec.For, e.Type) {
 		return nil, err
 	}
 	at, err := f.happenedAt(ctx)

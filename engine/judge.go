@@ -30,7 +30,7 @@ type judge struct {
 }
 
 // prospects returns the verdict of every candidate rule.
-func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
+func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, claim *claim) ([]prospect, error) {
 	candidates, err := j.candidates(ctx, e, f)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 	for i, rule := range candidates {
 		p := &list[i]
 		p.rule, p.verdict = rule, &verdicts[i]
-		if err := j.judge(ctx, p, e, f, own); err != nil {
+		if err := j.judge(ctx, p, e, f, own, claim); err != nil {
 			return nil, err
 		}
 		if p.verdict.Outcome == journal.Fired && isListTick(rule, e) {
@@ -83,7 +83,7 @@ func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 }
 
 // judge decides whether a rule fires. An error means that this is not known yet.
-func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
+func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused, claim *claim) error {
 	rule := p.rule
 	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: recordedStage(rule.Stage)}
 	because := func(o journal.Outcome, reason *phrases.Phrase) error {
@@ -101,6 +101,9 @@ func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 	}
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(journal.Looped, phrases.New(phrases.CameOfItself))
+	}
+	if claim != nil && !rule.TakesClaimed {
+		return because(journal.Claimed, phrases.New(phrases.ClaimedBy, claim.Run, claim.Rule))
 	}
 	late, err := j.lateReason(ctx, rule, e, j.now().Sub(e.CreatedAt))
 	if err != nil {

@@ -31,6 +31,7 @@ type record struct {
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: only later events count
 	Number  int64           `json:"number,omitempty"`  // of wait_for: the sequence number that goes with After; of other steps, the newest event when they ended
 	Heard   []int64         `json:"heard,omitempty"`   // of wait_for: the events that came meanwhile; once it is over, from the one that ended it
+	Taken   bool            `json:"taken,omitempty"`   // of wait_for: the first of the heard events ends it
 	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits that the run has passed, including this one
 
 	// The calls of an action.

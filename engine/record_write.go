@@ -41,6 +41,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.timeUnlessZero("after", r.After)
 	w.number("number", int(r.Number))
 	list(&w, "heard", r.Heard, func(seq int64) { w.b = strconv.AppendInt(w.b, seq, 10) })
+	w.flag("taken", r.Taken)
 	w.text("passed", string(r.Passed))
 	w.number("generation", r.Generation)
 	if r.Intent != nil {

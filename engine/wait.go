@@ -104,16 +104,11 @@ func (k *walk) firstMatch(ctx context.Context, s *rules.Step, rec *record) (any,
 		if e == nil {
 			continue // it has been pruned
 		}
-		f := k.factsOf(e)
-		f.run, f.trigger, f.step, f.passed, f.answers = k.run, k.facts.event, k.facts.step, k.facts.passed, k.facts.answers
-		met := true
-		if s.Condition != nil {
-			eval := rules.NewEvaluation(ctx, k.rule, f)
-			k.copyNames(eval)
+		f := k.factsOfArriving(e)
+		met := rec.Taken
+		if !met {
 			var err error
-			met, err = eval.True(s.Condition)
-			k.facts.answers = f.answers
-			if err != nil {
+			if met, err = k.matches(ctx, s, f); err != nil {
 				return nil, err
 			}
 		}
@@ -122,6 +117,25 @@ func (k *walk) firstMatch(ctx context.Context, s *rules.Step, rec *record) (any,
 		}
 	}
 	return nil, nil
+}
+
+// factsOfArriving returns the facts of an event that comes while the run waits.
+func (k *walk) factsOfArriving(e *journal.Event) *facts {
+	f := k.factsOf(e)
+	f.run, f.trigger, f.step, f.passed, f.answers = k.run, k.facts.event, k.facts.step, k.facts.passed, k.facts.answers
+	return f
+}
+
+// matches evaluates the condition of a wait_for for an event.
+func (k *walk) matches(ctx context.Context, s *rules.Step, f *facts) (bool, error) {
+	if s.Condition == nil {
+		return true, nil
+	}
+	eval := rules.NewEvaluation(ctx, k.rule, f)
+	k.copyNames(eval)
+	met, err := eval.True(s.Condition)
+	k.facts.answers = f.answers
+	return met, err
 }
 
 // moveToLane moves a run to another lane, in which its next step is taken: one worker at a time

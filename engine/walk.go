@@ -32,6 +32,7 @@ type walk struct {
 	last         question                 // the question of a wait_for that comes next
 	callError    error                    // the error of the step's last call; nil if it is not known
 	callDeadline time.Time                // when the next call must be over, by this machine's clock
+	taking       *taking                  // the event that a wait_for may take; nil if the walk takes steps
 }
 
 // noResults are the results of a walk before there are any. It is never written to.
@@ -62,29 +63,16 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 		return nil
 	}
 	if f == nil {
-		events, err := v.eventsOf(ctx, append([]int64{r.Event}, r.Gathered...)...)
-		if err != nil {
+		if f, err = v.factsOfRun(ctx, r); err != nil {
 			return err
 		}
-		if len(events) == 0 {
+		if f == nil {
 			v.finish(r, journal.FailedRun, phrases.New(phrases.EventGone))
 			return nil
 		}
-		f = v.factsOf(events[0])
-		f.gathered, f.about = events[1:], &r.About
-		f.run, f.trigger = r, f.event
 	}
-	k := &walk{visit: v, run: r, rule: rule, facts: f, results: noResults}
-	if len(r.Steps) > 0 {
-		k.steps = make(map[string]*journal.Step, len(r.Steps))
-	}
-	for _, s := range r.Steps {
-		k.steps[s.Path] = s
-	}
-	k.passed = passedItems(r.Steps)
-	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil // the walk alone uses it until it is over
-	defer func() { v.evaluation = k.eval }()
-	k.eval.Set("steps", k.results)
+	k := v.newWalk(ctx, r, rule, f)
+	defer k.close()
 	if fresh || len(r.Steps) == 0 {
 		end, err := v.endedBeforeStart(ctx, r, rule, f.event)
 		if err == nil {
@@ -112,6 +100,37 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 	}
 	return nil
 }
+
+// factsOfRun returns the facts of the event that a run began with; nil if it has been pruned.
+func (v *visit) factsOfRun(ctx context.Context, r *journal.Run) (*facts, error) {
+	events, err := v.eventsOf(ctx, append([]int64{r.Event}, r.Gathered...)...)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	f := v.factsOf(events[0])
+	f.gathered, f.about = events[1:], &r.About
+	f.run, f.trigger = r, f.event
+	return f, nil
+}
+
+// newWalk returns a walk of a run, before its first step. It has the visit's evaluation for itself
+// until it is closed.
+func (v *visit) newWalk(ctx context.Context, r *journal.Run, rule *rules.Rule, f *facts) *walk {
+	k := &walk{visit: v, run: r, rule: rule, facts: f, results: noResults}
+	if len(r.Steps) > 0 {
+		k.steps = make(map[string]*journal.Step, len(r.Steps))
+	}
+	for _, s := range r.Steps {
+		k.steps[s.Path] = s
+	}
+	k.passed = passedItems(r.Steps)
+	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil
+	k.eval.Set("steps", k.results)
+	return k
+}
+
+// close returns the evaluation to the visit.
+func (k *walk) close() { k.evaluation = k.eval }
 
 // postponeRun lets a run wait that could not begin because the desk did not answer. It returns any
 // other error.
@@ -196,6 +215,9 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	k.facts.step = path
 	taken := k.steps[path]
 	if taken == nil {
+		if k.taking != nil {
+			return parked, nil
+		}
 		if k.settling == k.run || k.stopped() {
 			k.touch(k.run)
 			return parked, nil
@@ -223,6 +245,12 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 			return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(phrases.If, s.If.Text))
 		}
 		rec.Allowed = true
+	}
+	if k.taking != nil && !hasSubsteps(s) {
+		if s.Verb == "wait_for" {
+			k.take(ctx, s, rec)
+		}
+		return parked, nil
 	}
 	flow, err := k.carryOut(ctx, s, taken, rec)
 	if err == nil && len(k.facts.answers) > 0 {

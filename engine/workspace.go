@@ -65,6 +65,10 @@ type Desk interface {
 	// the zero time if there is none.
 	WaitingSince(ctx context.Context, conversation string) (time.Time, error)
 
+	// Received returns the customer's messages in a conversation since a time, as the events that the
+	// service raises for them, oldest first.
+	Received(ctx context.Context, conversation string, since time.Time) ([]rules.Event, error)
+
 	// HasLabel reports whether a conversation, a contact or a card has a label, by the ids in a fact's
 	// label_ids.
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)

@@ -168,6 +168,7 @@ var controlVerbs = []Schema{
 			{Name: "event", Kind: KindEvent, Required: true, Summary: "the event's name, or a list of names"},
 			{Name: "if", Kind: KindExpression, Summary: "which of these events counts; `event` and `message` are the arriving ones"},
 			{Name: "timeout", Kind: KindSpan, Required: true, Summary: "how long at most, `24h` or `4h of office`"},
+			{Name: "claim", Kind: KindFlag, Summary: "`false` lets the event that it takes start other rules too"},
 		},
 		Result:  EventType,
 		Example: "{ event: message.received, timeout: 24h }",

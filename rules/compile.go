@@ -94,7 +94,7 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 	for _, r := range c.set.Rules {
 		c.set.byID[r.ID] = r
 	}
-	c.set.index = buildIndex(c.set.Rules)
+	c.set.index, c.set.claims = buildIndex(c.set.Rules), slices.ContainsFunc(c.set.Rules, (*Rule).claims)
 	for _, f := range files {
 		c.file, c.rule = f, nil
 		for _, node := range f.tests {

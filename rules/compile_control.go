@@ -77,6 +77,12 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 	if v := given["timeout"]; v != nil {
 		s.Span = c.span(v, "timeout")
 	}
+	s.Claims = true
+	if v := given["claim"]; v != nil {
+		delete(given, "claim")
+		claim, _ := c.choice(v, "claim", []string{"true", "false"})
+		s.Claims = claim != "false"
+	}
 	if v := given["if"]; v != nil {
 		// The facts are those of the arriving event; everything else is as it is for any other step.
 		arriving := c.environment(orAnything(s.Events), false).having()

@@ -147,6 +147,10 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		s, _ := c.choice(v, "from", ruleValues["from"])
 		r.FromAny = s == "any"
 	}
+	if v := n.Get("claimed"); v != nil {
+		s, _ := c.choice(v, "claimed", ruleValues["claimed"])
+		r.TakesClaimed = s == "run"
+	}
 	if v := n.Get("if"); v != nil {
 		c.notEmpty(v, "if", "leave it out for a rule that always fires")
 		var all []condition

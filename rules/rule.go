@@ -54,6 +54,8 @@ type Rule struct {
 	FromAny     bool // events that the engine itself caused start it too
 	Max         int  // unfinished runs of the same key
 
+	TakesClaimed bool // events that a wait_for of another run took start it too
+
 	Version string // the hash of everything that decides what the rule does
 	File    string
 	Line    int
@@ -120,6 +122,16 @@ type EventMatch struct {
 	If    *Expression // nil takes every one
 }
 
+// claims reports whether the rule has a wait_for whose event starts no other rule.
+func (r *Rule) claims() bool {
+	for s := range r.Steps() {
+		if s.Claims && r.Stage == Live {
+			return true
+		}
+	}
+	return false
+}
+
 // A Step is one step of a rule.
 type Step struct {
 	Path    string // 2, 2.else.1, 4[].1: part of the idempotency key
@@ -134,6 +146,7 @@ type Step struct {
 	Schema     *Schema
 	Condition  *Expression   // of stop_if and wait_for; of wait, the time of its until
 	Events     []string      // of wait_for
+	Claims     bool          // of wait_for: the event that it takes starts no other rule
 	Span       duration.Span // of wait and wait_for
 	Branches   []Branch      // of choose
 	In         *Expression   // of for_each

@@ -16,6 +16,7 @@ type Set struct {
 	byID   map[string]*Rule
 	index  map[string]*typeIndex
 	cycles []Cycle
+	claims bool
 }
 
 // Broken is a rule that could not be compiled. It stays visible with its reasons.
@@ -28,6 +29,9 @@ type Broken struct {
 
 // Rule returns a rule by its id, or nil.
 func (s *Set) Rule(id string) *Rule { return s.byID[id] }
+
+// Claims reports whether a rule may claim an event: it has a wait_for that takes it from others.
+func (s *Set) Claims() bool { return s.claims }
 
 // Names returns what the rules name of the service, for checking it online.
 func (s *Set) Names() []NameUse {
@@ -46,7 +50,7 @@ func (s *Set) With(list ...*Rule) *Set {
 		out := s.with(list)
 		cycles := findCycles(out.Edges())
 		if len(cycles) == 0 {
-			out.index = buildIndex(out.Rules)
+			out.index, out.claims = buildIndex(out.Rules), slices.ContainsFunc(out.Rules, (*Rule).claims)
 			return out
 		}
 		// The set itself has no cycle, so each goes through a rule of the list.

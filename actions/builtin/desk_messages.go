@@ -2,8 +2,11 @@ package builtin
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -57,6 +60,27 @@ func (d *Desk) WaitingSince(ctx context.Context, conversation string) (time.Time
 		}
 	}
 	return since, nil
+}
+
+// Received returns the customer's messages in a conversation since a time, as the events that the
+// service raises for them, oldest first. A message without a time counts as new.
+func (d *Desk) Received(ctx context.Context, conversation string, since time.Time) ([]rules.Event, error) {
+	var list []rules.Event
+	n := 0
+	for m, err := range d.desk.Messages(ctx, conversation, "") {
+		if err != nil {
+			return nil, failedToRead(service.KindConversation, conversation, err)
+		}
+		if n++; !m.CreatedAt.IsZero() && m.CreatedAt.Before(since) || n > maxLookBack {
+			break
+		}
+		if m.Direction == service.Inbound {
+			data := d.desk.Profile().EventData(vocabulary.MessageReceived, service.Objects{service.KindMessage: m.Raw})
+			list = append(list, rules.Event{Type: vocabulary.MessageReceived, CreatedAt: m.CreatedAt, Data: data})
+		}
+	}
+	slices.Reverse(list)
+	return list, nil
 }
 
 const (

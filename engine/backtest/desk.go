@@ -190,6 +190,11 @@ func (d recordedDesk) WaitingSince(ctx context.Context, _ string) (time.Time, er
 	return time.Time{}, d.missing(q, "customer_waiting()")
 }
 
+// Received returns nothing: a backtest knows only messages that are recorded.
+func (d recordedDesk) Received(context.Context, string, time.Time) ([]rules.Event, error) {
+	return nil, nil
+}
+
 // HasLabel checks the labels of the fact. For a label that is no longer known it returns the
 // recorded answer.
 func (d recordedDesk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {

@@ -131,7 +131,10 @@ func (d noDesk) Read(ctx context.Context, e rules.Event) (actions.Carried, actio
 }
 func (noDesk) Fact(context.Context, string, *actions.Subject) (any, error)  { return nil, nil }
 func (noDesk) HumanActive(context.Context, string, time.Time) (bool, error) { return false, nil }
-func (noDesk) WaitingSince(context.Context, string) (time.Time, error)      { return time.Time{}, nil }
+func (noDesk) Received(context.Context, string, time.Time) ([]rules.Event, error) {
+	return nil, nil
+}
+func (noDesk) WaitingSince(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 func (noDesk) Items(context.Context, string, map[string]any) iter.Seq2[engine.Item, error] {
 	return nil
 }

@@ -72,6 +72,10 @@ func (w worlds) WaitingSince(_ context.Context, id string) (time.Time, error) {
 	return w[id].now.Add(-w[id].waiting), nil
 }
 
+func (w worlds) Received(context.Context, string, time.Time) ([]rules.Event, error) {
+	return nil, nil
+}
+
 func (w worlds) HasLabel(_ context.Context, fact map[string]any, label string) (bool, error) {
 	return slices.Contains(fact["label_ids"].([]any), any(label)), nil
 }

@@ -162,6 +162,10 @@ type Answers map[string]json.RawMessage
 // AnswerNow is the question under which the time of a decision is recorded.
 const AnswerNow = "now()"
 
+// AnswerClaimed is the question under which the run is recorded whose wait_for took the event, or
+// what caused it.
+const AnswerClaimed = "claimed by"
+
 // GatherNow is the question under which the time is recorded at which a rule decided on its
 // gathered events.
 func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
@@ -199,7 +203,8 @@ const (
 	Gathered Outcome = "gathered" // with other events; the rule decides on the last of them
 	Own      Outcome = "own"      // caused by the engine
 	Paused   Outcome = "paused"
-	Looped   Outcome = "looped" // the rule is in the ancestry of the event
+	Looped   Outcome = "looped"  // the rule is in the ancestry of the event
+	Claimed  Outcome = "claimed" // a wait_for took it, or what caused it
 )
 
 // A Verdict is the result of an event for one rule, and the reason.

@@ -268,6 +268,7 @@ func (w *writer) control(depth int, s *Step) {
 			w.line(depth+3, "if: %s", expression(s.Cond))
 		}
 		w.line(depth+3, "timeout: %s", span)
+		w.line(depth+3, "claim: false") // the reference does not know claims
 	case "stop_if":
 		w.line(depth, "- stop_if: %s", expression(s.Cond))
 	case "choose":

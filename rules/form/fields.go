@@ -17,6 +17,8 @@ func (f *Form) text(key string) *string {
 		return &f.Sample
 	case "from":
 		return &f.From
+	case "claimed":
+		return &f.Claimed
 	case "by":
 		return &f.By
 	case "mode":

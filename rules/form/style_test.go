@@ -82,6 +82,7 @@ func (s shaper) rule(f form.Form) tree {
 		t.put("when", v)
 	}
 	one("from", f.From)
+	one("claimed", f.Claimed)
 	if g := f.Gather; g != nil {
 		t.put("gather", record("quiet", g.Quiet, "at_most", g.AtMost))
 	}

@@ -116,6 +116,7 @@ var consoleFrame = table{
 	"outcome.limited":    {"its limit was used up", "o limite estava esgotado"},
 	"outcome.skipped":    {"a run of it was under way", "uma execução dela estava em andamento"},
 	"outcome.gathered":   {"gathered with others", "reunido com outros"},
+	"outcome.claimed":    {"another rule was waiting for this answer", "outra regra esperava por esta resposta"},
 	"outcome.own":        {"Quando itself caused the event", "o próprio Quando causou o evento"},
 	"outcome.paused":     {"it was stopped", "ela estava parada"},
 	"outcome.looped":     {"it had a part in causing the event", "ela mesma participou da causa do evento"},

@@ -26,6 +26,7 @@ var consoleRules = table{
 	"rule.mode.parallel":  {"Runs go on beside each other", "Execuções correm lado a lado"},
 	"rule.sample":         {"It acts for %s; for the rest it only watches", "Age para %s; para o resto só observa"},
 	"rule.from_any":       {"Also for what Quando itself did", "Também para o que o próprio Quando fez"},
+	"rule.claimed_run":    {"Also for answers that another rule waited for", "Também para respostas que outra regra esperava"},
 
 	"when.every":         {"every %s", "a cada %s"},
 	"when.cron":          {"by the schedule %s", "pela agenda %s"},

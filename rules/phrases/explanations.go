@@ -32,6 +32,7 @@ var explanations = table{
 	"explain.skipped":      {"was skipped at %s (%s)", "foi pulada em %s (%s)"},
 	"explain.late":         {"was not asked, because the event came late", "não foi consultada, porque o evento chegou tarde"},
 	"explain.paused":       {"was not asked, because the rule was paused at %s", "não foi consultada, porque a regra estava pausada em %s"},
+	"explain.claimed":      {"was not asked, because another rule was waiting for this answer", "não foi consultada, porque outra regra esperava por esta resposta"},
 	"explain.own":          {"was not asked, because Quando itself caused the event", "não foi consultada, porque o próprio Quando causou o evento"},
 	"explain.looped":       {"was not asked, because the rule itself had a part in causing the event", "não foi consultada, porque a própria regra participou da causa do evento"},
 
@@ -73,6 +74,7 @@ var explanations = table{
 	"explain.outcome.late":    {"late", "tarde demais"},
 	"explain.outcome.limited": {"limited", "limitada"},
 	"explain.outcome.skipped": {"skipped", "pulada"},
+	"explain.outcome.claimed": {"claimed", "resposta a outra regra"},
 	"explain.outcome.own":     {"own", "causado pelo próprio Quando"},
 	"explain.outcome.paused":  {"paused", "pausada"},
 	"explain.outcome.looped":  {"looped", "causado pela própria regra"},

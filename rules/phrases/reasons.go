@@ -6,6 +6,7 @@ const (
 	RuleGone           Code = "reason.rule.gone"
 	DidThis            Code = "reason.own.rule"
 	CameOfItself       Code = "reason.own.loop"
+	ClaimedBy          Code = "reason.claimed"
 	TooOld             Code = "reason.late.old"
 	TickMissed         Code = "reason.late.tick"
 	LaterTick          Code = "reason.late.later_tick"
@@ -39,6 +40,7 @@ var engineReasons = table{
 	NoSuchRule:         {"there is no such rule, or it is a draft", "não existe tal regra, ou ela é um rascunho"},
 	RuleGone:           {"there is no such rule any more, or it is a draft", "tal regra já não existe, ou ela é um rascunho"},
 	DidThis:            {"the rule %s did this", "a regra %s fez isto"},
+	ClaimedBy:          {"it answers run %d of the rule %s", "ele responde à execução %d da regra %s"},
 	CameOfItself:       {"it came of this rule itself", "isto veio desta própria regra"},
 	TooOld:             {"it is %s old, and late: skip_after is %s", "ele tem %s, e late: skip_after é %s"},
 	TickMissed:         {"the tick was %s ago, and late: run is none", "o toque foi há %s, e late: run é none"},

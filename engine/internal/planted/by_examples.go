@@ -194,8 +194,8 @@ var byExamples = []Bug{
 		{"engine/hear.go", `		if r.State != journal.Held {
 			r.WakeAt = v.now()
 		}
-		v.touch(r, s)
-`, `		v.touch(r, s)
+		v.touch(r, w.step)
+`, `		v.touch(r, w.step)
 `},
 	}},
 	{Name: "a run is ended by a message of the engine that has no receipt yet", Edits: []Edit{

@@ -190,7 +190,7 @@ var bySimulation = []Bug{
 	{Name: "what a wait has heard is not recorded", Edits: []Edit{
 		{"engine/hear.go", `			r.WakeAt = v.now()
 		}
-		v.touch(r, s)
+		v.touch(r, w.step)
 `, `			r.WakeAt = v.now()
 		}
 		v.touch(r)

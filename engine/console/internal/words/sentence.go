@@ -65,6 +65,9 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 	if r.FromAny {
 		s.Besides = append(s.Besides, w.T("rule.from_any"))
 	}
+	if r.TakesClaimed {
+		s.Besides = append(s.Besides, w.T("rule.claimed_run"))
+	}
 	return s
 }
 

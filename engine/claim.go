@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
+)
+
+// A claim says whose answer an event is: a wait_for of the run took it. A claimed event, and what
+// it caused, starts no other rule.
+//
+// Events come in any order. If the attendance that an answer opened is known before the answer
+// itself, the engine looks for the message in the journal, then in the service, and asks the waits
+// of the lane whether they will take it.
+type claim struct {
+	Run  int64  `json:"run"`
+	Rule string `json:"rule"`
+}
+
+// claimOf returns the claim on an event; nil if there is none. claimed is what a wait_for of the
+// lane has taken the event for.
+func (v *visit) claimOf(ctx context.Context, e *journal.Event, f *facts, claimed *claim) (c *claim, err error) {
+	c = claimed
+	if c == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {
+		c, err = v.claimOfCause(ctx, e, f)
+	}
+	if c == nil || err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	f.keepAnswer(journal.AnswerClaimed, raw)
+	return c, nil
+}
+
+// recordedClaim returns the claim that was recorded when an event was decided.
+func recordedClaim(e *journal.Event) (*claim, error) {
+	raw := e.Answers[journal.AnswerClaimed]
+	if raw == nil {
+		return nil, nil
+	}
+	c := &claim{}
+	return c, json.Unmarshal(raw, c)
+}
+
+// mayBeClaimed reports whether a customer's message can cause an event of the type, and a rule can
+// claim messages.
+func (v *visit) mayBeClaimed(typ string) bool {
+	switch typ {
+	case vocabulary.AttendanceOpened, vocabulary.CardCreated, vocabulary.ConversationUpdated:
+		return v.workspace.rules.Load().Claims() || slices.ContainsFunc(v.lane.Runs, isWaitingForEvent)
+	}
+	return false
+}
+
+// isWaitingForEvent reports whether a run is at a wait_for.
+func isWaitingForEvent(r *journal.Run) bool {
+	s := r.Current()
+	return s != nil && s.Verb == "wait_for" && s.State == journal.StepWaiting && !r.State.Finished()
+}
+
+// claimOfCause returns the claim on the message that caused an event.
+func (v *visit) claimOfCause(ctx context.Context, e *journal.Event, f *facts) (*claim, error) {
+	at, conversation, err := f.causedAt(ctx)
+	if err != nil || conversation == "" {
+		return nil, err
+	}
+	message, err := v.causeOf(ctx, e, f, at, conversation)
+	if err != nil || message == nil {
+		return nil, err
+	}
+	if here := v.loadedEvent(message.Seq); message.Seq != 0 && here != nil {
+		message = here // this visit may have decided it
+	}
+	if message.Decided {
+		return recordedClaim(message)
+	}
+	for _, r := range v.lane.Runs {
+		if !isWaitingForEvent(r) || r.Home != v.lane.Name {
+			continue
+		}
+		of := v.factsOf(message)
+		step, err := v.waitingStep(ctx, r, message, of)
+		if err != nil {
+			return nil, err
+		}
+		if step == nil {
+			continue
+		}
+		taken, err := v.wouldTake(ctx, r, message)
+		if err != nil {
+			return nil, err
+		}
+		if taken.met && taken.claims {
+			return &claim{Run: r.ID, Rule: r.Rule}, nil
+		}
+	}
+	return nil, nil
+}
+
+// causedAt returns when the message came that may have caused the event, and its conversation. A
+// card that belongs to an attendance was caused by what opened the attendance.
+func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string, err error) {
+	if err := f.load(ctx); err != nil {
+		return at, "", err
+	}
+	at, conversation = f.event.CreatedAt, f.about.Conversation
+	if f.about.Attendance == "" || f.event.Type == vocabulary.ConversationUpdated {
+		return at, conversation, nil
+	}
+	told, err := f.Fact(ctx, "attendance")
+	if err := deskFailure(err); err != nil && !actions.IsDenied(err) {
+		return at, "", err
+	}
+	attendance, _ := told.(map[string]any)
+	if opened, ok := attendance["opened_at"].(time.Time); ok {
+		at = opened
+	}
+	if id, _ := attendance["conversation_id"].(string); conversation == "" {
+		conversation = id
+	}
+	return at, conversation, nil
+}
+
+// causeOf returns the customer's message that caused an event: the last one before it, or the next
+// one, if that came within the slack of clocks. A message that is not recorded yet has no sequence
+// number.
+func (v *visit) causeOf(ctx context.Context, e *journal.Event, f *facts, at time.Time, conversation string) (*journal.Event, error) {
+	lane := actions.ConversationLane(conversation)
+	var near []*journal.Event
+	for m, err := range v.engine.eventsSince(ctx, e.Workspace, lane, []string{vocabulary.MessageReceived}, earlier(at, e.CreatedAt).Add(-time.Minute)) {
+		if err != nil {
+			return nil, err
+		}
+		near = append(near, m)
+	}
+	cause, err := v.nearest(ctx, near, e, f, at)
+	if cause != nil || err != nil || lane != v.lane.Name || !slices.ContainsFunc(v.lane.Runs, isWaitingForEvent) {
+		return cause, err
+	}
+	if v.fresh != nil {
+		return nil, errRecordFirst
+	}
+	written, err := v.workspace.Desk.Received(f.asking(ctx), conversation, earlier(at, e.CreatedAt).Add(-clockSlack))
+	if actions.IsDenied(err) || actions.IsPermanent(err) {
+		return nil, nil // without the messages, only those that are recorded count
+	}
+	if err != nil {
+		return nil, &deskError{err}
+	}
+	near = near[:0]
+	for _, m := range written {
+		m.Workspace, m.Lane, m.ReceivedAt = e.Workspace, lane, e.ReceivedAt
+		near = append(near, &journal.Event{Event: m})
+	}
+	return v.nearest(ctx, near, e, f, at)
+}
+
+// nearest returns which of the messages caused an event that happened at a time.
+func (v *visit) nearest(ctx context.Context, messages []*journal.Event, e *journal.Event, f *facts, at time.Time) (*journal.Event, error) {
+	last, err := f.lastMessage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var before, after *journal.Event
+	for _, m := range messages {
+		of := v.factsOf(m)
+		written, err := of.happenedAt(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := of.load(ctx); err != nil {
+			return nil, err
+		}
+		id := of.about.Message
+		distance := min(at.Sub(written).Abs(), e.CreatedAt.Sub(m.CreatedAt).Abs())
+		if distance > clockSlack || last != "" && ObjectKey(id) != ObjectKey(last) {
+			continue
+		}
+		if later := m.CreatedAt.After(e.CreatedAt) && written.After(at); !later {
+			before = m
+		} else if after == nil {
+			after = m
+		}
+	}
+	return cmp.Or(before, after), nil
+}
+
+// lastMessage returns the id of the newest message that an update of a conversation shows; empty if
+// it shows none.
+func (f *facts) lastMessage(ctx context.Context) (string, error) {
+	if f.event.Type != vocabulary.ConversationUpdated {
+		return "", nil
+	}
+	told, _, err := f.carriedFact(ctx, "conversation")
+	if err != nil {
+		return "", err
+	}
+	conversation, _ := told.(map[string]any)
+	return idOf(conversation["last_message"]), nil
+}
+
+// A taking is whether a wait_for takes an event.
+type taking struct {
+	event  *journal.Event
+	met    bool // its condition is true
+	claims bool // the event starts no other rule then
+	err    error
+}
+
+// wouldTake evaluates the condition of the wait_for that a run is at for an event. It restores the
+// results of the run's steps, which the condition may use, and changes nothing else.
+func (v *visit) wouldTake(ctx context.Context, r *journal.Run, e *journal.Event) (*taking, error) {
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil || rule == nil {
+		return &taking{}, err // the walk reports a rule that cannot be read
+	}
+	f, err := v.factsOfRun(ctx, r)
+	if f == nil || err != nil {
+		return &taking{}, err
+	}
+	k := v.newWalk(ctx, r, rule, f)
+	defer k.close()
+	k.taking = &taking{event: e}
+	if _, err := k.takeSteps(ctx, rule.Do); err != nil {
+		return nil, err
+	}
+	t := k.taking
+	t.claims = t.claims && r.Stage == rules.Live
+	if err := deskFailure(t.err); err != nil && !actions.IsDenied(err) {
+		return nil, err
+	}
+	return t, nil
+}
+
+// take evaluates the condition of a wait_for for the event that the walk was made for.
+func (k *walk) take(ctx context.Context, s *rules.Step, rec *record) {
+	f := k.factsOfArriving(k.taking.event)
+	k.taking.claims = s.Claims
+	k.taking.met, k.taking.err = k.matches(ctx, s, f)
+	if k.taking.event.Seq != 0 {
+		k.recordAnswers(rec)
+	}
+}
