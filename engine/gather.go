@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// addToGather adds an event to those that are being gathered for the same rule and key.
+// addToGather adds an event to those that are being gathered for the same rule and key. The gather
+// that the lane had ends later now, so this visit does not end it: the next one sees its new end.
 func (v *visit) addToGather(p *prospect, e *journal.Event) {
 	g := p.rule.Gather
 	v.change.Gather = append(v.change.Gather, journal.Gather{
@@ -20,21 +21,19 @@ func (v *visit) addToGather(p *prospect, e *journal.Event) {
 		Quiet: g.Quiet, AtMost: g.AtMost,
 	})
 	until := v.now().Add(g.Quiet)
-	for _, old := range v.lane.Gathers {
-		if end := old.Since.Add(g.AtMost); old.Rule == p.rule.ID && old.By == p.by && end.Before(until) {
-			until = end
+	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(old *journal.Gather) bool {
+		grown := old.Rule == p.rule.ID && old.By == p.by
+		if grown {
+			until = earlier(until, old.Since.Add(g.AtMost))
 		}
-	}
+		return grown
+	})
 	v.wake(until)
 }
 
 // endGathers decides the gathers whose quiet time was over at the time by.
 func (v *visit) endGathers(ctx context.Context, by time.Time) error {
-	grown := slices.Clone(v.change.Gather) // these got an event in this visit; the next one sees their new end
 	for _, g := range slices.Clone(v.lane.Gathers) {
-		if slices.ContainsFunc(grown, func(n journal.Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
-			continue
-		}
 		if v.stopped() || g.Until.After(by) {
 			continue
 		}

@@ -64,3 +64,31 @@ rules:
 	d.pass(time.Minute)
 	d.expect(send + "got 2")
 }
+
+// TestGatherThatGrowsWhenItWouldEnd shows that a message that comes just when its gather would end
+// joins it, and that a run that waits for the message continues at once, before other conversations
+// have their turn.
+func TestGatherThatGrowsWhenItWouldEnd(t *testing.T) {
+	for _, known := range [][]string{{ana, bia}, {bia, ana}} { // lanes that are due together go by name, and that depends on this
+		d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, gather: { quiet: 20s, at_most: 2m }, do: [{ send_message: "got {{ len(messages) }}" }] }
+  - { id: asks, when: message.received, if: 'message.text == "go"', do: [{ wait_for: { event: message.received, timeout: 5m } }, { send_message: thanks }] }
+  - id: tells
+    when: message.received
+    if: message.text == "yes"
+    do: [{ send_message: one moment }, { send_message: { to: { phone: "+5511977776666", channel: Main }, text: they said yes } }]
+`)
+		for _, phone := range known {
+			d.customer(phone, "hello")
+		}
+		d.pass(time.Minute)
+		d.expect(send+"got 1", send+"got 1")
+		d.customer(ana, "go")
+		d.move(d.clock.Now().Add(20 * time.Second))
+		d.customer(ana, "yes")
+		d.expect(send+"one moment", send+"thanks", send+"they said yes")
+		d.pass(time.Minute)
+		d.expect(send + "got 2")
+	}
+}

@@ -34,7 +34,7 @@ type question struct {
 	ended   time.Time // the end of the step before, by our clock; zero if after alone decides
 	message bool
 	earlier bool  // events may have been decided since
-	newest  int64 // the newest event recorded at the end of the step before; 0 if unknown
+	newest  int64 // the newest event recorded at the end of a step before; 0 if unknown
 }
 
 // next returns the question after a step of a run has ended.
@@ -55,7 +55,7 @@ func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *
 		q.earlier = q.earlier || earlier
 		return q
 	}
-	return question{after: q.after, ended: rec.Ended, earlier: earlier, newest: rec.Number}
+	return question{after: q.after, ended: rec.Ended, earlier: earlier, newest: max(q.newest, rec.Number)}
 }
 
 // isQuestion reports whether a step has sent a message to the conversation that the run's events

@@ -220,6 +220,37 @@ rules:
 	d.expect(send+"they were asked", send+"heard yes")
 }
 
+// TestAnswerToTheRunBefore shows that a run that was queued does not take the answer that the run
+// before it got for its own, also where it writes to another conversation before it waits.
+func TestAnswerToTheRunBefore(t *testing.T) {
+	for _, first := range []string{"log: hello", "wait: 1s"} { // the wait counts from the event, so the second run's is over
+		t.Run(first, func(t *testing.T) {
+			d := newDesk(t, `
+rules:
+  - id: menu
+    when: message.received
+    if: message.text == "go"
+    do:
+      - `+first+`
+      - send_message: { to: { phone: "+5511966665555", channel: Main }, text: "they were asked" }
+      - { wait_for: { event: message.received, if: 'message.text != "go"', timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511966665555", Name: "Caio", Text: "hello"}))
+			d.rest()
+			d.customer(ana, "go")
+			d.customer(ana, "go")
+			d.pass(3 * time.Second)
+			d.expect(send + "they were asked")
+			d.customer(ana, "yes")
+			d.expect(send+"heard yes", send+"they were asked")
+			d.pass(time.Minute)
+			d.customer(ana, "no")
+			d.expect(send + "heard no")
+		})
+	}
+}
+
 // TestTwoAnswersInARow shows that two waits in a row get two messages, even of one instant, and
 // that the second wait ignores those that the first one skipped.
 func TestTwoAnswersInARow(t *testing.T) {

@@ -16,7 +16,8 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 	if k.run.Lane != k.run.Home {
 		return k.moveToLane(k.run.Home, taken)
 	}
-	if rec.Until.IsZero() {
+	reached := rec.Until.IsZero()
+	if reached {
 		until, err := k.waitEnd(s)
 		if err != nil {
 			return k.handleError(ctx, s, taken, rec, err)
@@ -50,8 +51,11 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 			return parked, nil
 		}
 		var reason *phrases.Phrase
-		if s.Verb == "wait_for" {
+		switch {
+		case s.Verb == "wait_for":
 			reason = phrases.New(phrases.NoneCame)
+		case reached:
+			k.recordNewest(rec) // its time was over already, so nothing came meanwhile
 		}
 		return k.end(ctx, s, taken, rec, journal.StepDone, nil, reason)
 	}

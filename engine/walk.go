@@ -288,8 +288,8 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 		return k.fail(ctx, s, taken, rec, err)
 	}
 	taken.State, rec.Reason, rec.Why, rec.Ended = state, reason.String(), reason.Coded(), k.now()
-	if !slept(taken) && k.run.Lane == k.run.Home && hasWaitFor(k.rule) {
-		rec.Number = k.engine.journal.Newest()
+	if !slept(taken) {
+		k.recordNewest(rec)
 	}
 	k.recordAnswers(rec)
 	k.touch(k.run, taken)
@@ -301,6 +301,15 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 		}
 	}
 	return onward, k.restore(s, taken, rec)
+}
+
+// recordNewest records the newest event at the end of a step that was taken at home: what was
+// recorded until then answers no wait_for behind the step. Of a step elsewhere, events may have come
+// to the run's own lane meanwhile.
+func (k *walk) recordNewest(rec *record) {
+	if k.run.Lane == k.run.Home && hasWaitFor(k.rule) {
+		rec.Number = k.engine.journal.Newest()
+	}
 }
 
 // restore makes a step's recorded result available to later steps.

@@ -292,6 +292,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	out := d.carryOut(d.step, r, body)
 	call.Came = out.status < 300
+	call.Told = call.Came
 	if err := d.collectFrom(context.WithoutCancel(r.Context()), d.step); err != nil {
 		return nil, err
 	}

@@ -190,6 +190,13 @@ func TestPatient(t *testing.T) {
 	wait := Step{Verb: "wait", Wait: 6 * time.Minute}
 	hasLabel := Cond{Kind: CondHasLabel, Text: "vip"}
 	asks := Step{Verb: "wait_for", Events: []string{"message.received"}, Wait: 12 * time.Minute}
+	gathers := func(mode string, most int, hold time.Duration) []Rule {
+		r := on("r1", send, Step{Verb: "wait", Wait: 18 * time.Minute}, Step{Verb: "wait", Wait: hold})
+		r.Gather, r.Mode, r.Max = &Gather{Quiet: 6 * time.Minute, AtMost: 18 * time.Minute}, mode, most
+		return []Rule{r}
+	}
+	ticks := on("r1", Step{Verb: "wait", Wait: mark}, send)
+	ticks.When, ticks.Mode = When{Every: mark}, "single"
 	for name, c := range map[string]struct {
 		rules  []Rule
 		bursts bool
@@ -204,6 +211,11 @@ func TestPatient(t *testing.T) {
 		"a burst, and one run at a time":       {[]Rule{{ID: "r1", When: When{Events: []string{"message.received"}}, Mode: "single", Do: []Step{send}}}, true, false},
 		"a burst, and each message is its own": {[]Rule{on("r1", send)}, true, true},
 		"a burst answers":                      {[]Rule{on("r1", send, asks)}, true, false},
+		"it ends with the next gather":         {gathers("single", 0, 42*time.Minute), false, false},
+		"it ends with the next one of two":     {gathers("parallel", 1, 42*time.Minute), false, false},
+		"it ends beside the next gather":       {gathers("parallel", 0, 42*time.Minute), false, true},
+		"it ends before the next gather":       {gathers("single", 0, 36*time.Minute), false, true},
+		"it ends with the next tick":           {[]Rule{ticks}, false, false},
 	} {
 		if got := patient(c.rules, c.bursts); got != c.want {
 			t.Errorf("%s: %t", name, got)

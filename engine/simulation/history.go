@@ -57,6 +57,7 @@ type Call struct {
 	Method string
 	Path   string
 	Came   bool // the service carried it out
+	Told   bool // its caller was told so
 }
 
 // A Stop is a span in which a person held a rule or, with an empty one, everything.

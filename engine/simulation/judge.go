@@ -64,22 +64,25 @@ func twice(_ *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// calledAgain finds calls that were made long after the same call of the same step had come.
+// calledAgain finds calls that were made long after the same call of the same step had come. A try
+// whose caller is not told so is repeated, after a pause that grows.
 func calledAgain(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 {
 		return nil // its result may be settled when it resumes
 	}
 	type call struct{ step, method, path string }
-	came := map[call]time.Time{}
+	last := map[call]time.Time{} // when each came first, or was tried after that in vain
 	for _, c := range o.Calls {
+		if c.Step == "" {
+			continue
+		}
 		d := call{c.Step, c.Method, c.Path}
-		before, again := came[d]
-		switch {
-		case !c.Came || c.Step == "":
-		case !again:
-			came[d] = c.At
-		case c.At.Sub(before) > slack+s.away():
+		before, again := last[d]
+		if again && c.At.Sub(before) > slack+s.away() {
 			broken = append(broken, fmt.Sprintf("%s %s of %s had come at %s, and was called at %s", c.Method, c.Path, c.Step, clock(before), clock(c.At)))
+		}
+		if again && !c.Told || !again && c.Came {
+			last[d] = c.At
 		}
 	}
 	return broken

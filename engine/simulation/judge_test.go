@@ -73,3 +73,36 @@ func TestRunsBesideEachOther(t *testing.T) {
 		}
 	}
 }
+
+// A call whose caller is not told that it came is tried again, with pauses that grow; one whose
+// caller was told is not made again long after.
+func TestCalledAgain(t *testing.T) {
+	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
+	type try struct {
+		minute     int
+		came, told bool
+	}
+	for _, c := range []struct {
+		name   string
+		tries  []try
+		broken int
+	}{
+		{"answers are lost for long", []try{{0, true, false}, {6, true, false}, {12, true, false}, {18, true, true}}, 0},
+		{"an answer is lost, then the service is away", []try{{0, true, false}, {6, false, false}, {12, false, false}, {18, true, true}}, 0},
+		{"the service is away at first", []try{{0, false, false}, {60, true, true}}, 0},
+		{"the caller was told", []try{{0, true, true}, {18, true, true}}, 1},
+		{"the caller was told, and told again", []try{{0, true, true}, {6, true, true}, {12, true, true}, {18, true, true}}, 1},
+		{"the caller was told, and the next try fails", []try{{0, true, true}, {18, false, false}, {19, true, true}}, 1},
+		{"the answer was lost, and nobody tried for long", []try{{0, true, false}, {18, true, true}}, 1},
+	} {
+		o := &simulation.Outcome{}
+		for _, try := range c.tries {
+			o.Calls = append(o.Calls, simulation.Call{
+				At: start.Add(time.Duration(try.minute) * time.Minute), Step: "desk/r1/e1/1", Method: "POST", Path: "/v1/conversations/c/messages", Came: try.came, Told: try.told,
+			})
+		}
+		if broken := simulation.Ledger(&simulation.Scenario{Start: start, Length: time.Hour}, o); len(broken) != c.broken {
+			t.Errorf("%s: %v", c.name, broken)
+		}
+	}
+}

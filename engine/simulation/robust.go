@@ -168,6 +168,9 @@ func alone(r *Rule, y *study, bursts bool) bool {
 	if hearsCompanion(r) {
 		return false
 	}
+	if (r.Mode != "parallel" || r.Max > 0) && slices.ContainsFunc(y.woken, func(slot int) bool { return slices.Contains(y.begin, slot) }) {
+		return false // a run may end just when the next one would begin
+	}
 	changes := slices.ContainsFunc(y.list, func(a access) bool { return a.rule == y.rule && a.how == 'w' })
 	if (r.Mode == "single" || r.Mode == "restart" || r.Max > 0) && manifold(r) || r.Mode == "parallel" && changes && (y.waits || manifold(r)) || r.FromAny && r.Limit != nil {
 		return false

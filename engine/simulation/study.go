@@ -24,11 +24,13 @@ type study struct {
 	clash bool // a timer may coincide with a mark, or with the minute in which the office opens
 	waits bool // of the rule at hand
 	total time.Duration
+	begin []int // where its runs begin
+	woken []int // where their waits end by the clock
 }
 
 // addRule records the accesses of a rule.
 func (y *study) addRule(i int, r *Rule) {
-	y.rule, y.waits, y.total = i, false, 0
+	y.rule, y.waits, y.total, y.woken = i, false, 0, nil
 	at := []int{0}
 	switch {
 	case r.FromAny:
@@ -42,6 +44,7 @@ func (y *study) addRule(i int, r *Rule) {
 		at = y.later(at, r.Gather.Quiet)
 		y.total = r.Gather.Quiet
 	}
+	y.begin = at
 	for c := range r.If {
 		y.read(at, &r.If[c], true)
 	}
@@ -92,6 +95,7 @@ func (y *study) step(at []int, s *Step) []int {
 	case "wait", "wait_for":
 		y.waits = true
 		after := y.wait(at, s)
+		y.woken = union(y.woken, after)
 		if s.Verb == "wait_for" {
 			y.read([]int{0}, s.Cond, false)
 			after = union([]int{0}, after)
