@@ -46,6 +46,7 @@ type compiler struct {
 	patterns     int // their size
 	stepIDs      map[string]*source.Node
 	sends        *source.Node    // the first send_message of the rule without a `to`
+	answers      map[string]bool // ids of the rule's steps that call other systems
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
 	looked       map[secretLook]bool // values of the file already checked for secrets

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quandohq/quando/rules/duration"
@@ -77,6 +78,25 @@ func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
 		return 0, false
 	}
 	return i, true
+}
+
+// numbersValue compiles one or several whole numbers that are known at load time.
+func (c *compiler) numbersValue(n *source.Node, a *Arg) *Value {
+	c.notEmpty(n, a.Name, "leave it out")
+	v := &Value{list: []*Value{}}
+	for _, item := range oneOrMore(n) {
+		s, ok := c.static(item, a.Name)
+		if !ok {
+			return nil
+		}
+		i, err := strconv.Atoi(s)
+		if err != nil || i < a.Min || i > a.Max {
+			c.report(item, fmt.Sprintf("as in [%d]", a.Min), "%s must be whole numbers from %d to %d, not %q", a.Name, a.Min, a.Max, s)
+			return nil
+		}
+		v.list = append(v.list, &Value{constant: i})
+	}
+	return v
 }
 
 func (c *compiler) choice(n *source.Node, what string, values []string) (string, bool) {

@@ -239,6 +239,11 @@ func argumentSchema(a *Arg) object {
 		}}}
 	case KindHeaders:
 		s = object{"type": "object", "additionalProperties": text}
+	case KindQuery:
+		value := object{"anyOf": []object{text, {"type": "null"}}}
+		s = object{"type": "object", "additionalProperties": oneOrMany(value)}
+	case KindNumbers:
+		s = oneOrMany(object{"anyOf": []object{{"type": "integer", "minimum": a.Min, "maximum": a.Max}, template}})
 	case KindSettings:
 		s = object{"type": "object", "minProperties": 1}
 	}
