@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -143,6 +142,8 @@ func (c *compiler) queryItem(n *source.Node, name string, env *environment) *Val
 	return c.scalar(n, &Arg{Name: name}, env, Text)
 }
 
+var escapedDot = strings.NewReplacer("%2e", ".", "%2E", ".")
+
 // checkSegment refuses a segment of a URL's path that would lead elsewhere, by an offset in it.
 func checkSegment(address string, at int) error {
 	start := strings.LastIndexByte(address[:at], '/') + 1
@@ -153,7 +154,7 @@ func checkSegment(address string, at int) error {
 	if segment == "" {
 		return &ExpressionError{Message: "this part of the address is empty, which leads elsewhere"}
 	}
-	if dots, err := url.PathUnescape(segment); err == nil && (dots == "." || dots == "..") {
+	if dots := escapedDot.Replace(segment); dots == "." || dots == ".." {
 		return &ExpressionError{Message: "this part of the address is only dots, which leads elsewhere"}
 	}
 	return nil

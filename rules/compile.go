@@ -88,6 +88,7 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 		c.problems = append(c.problems, c.unread...)
 	}
 	slices.SortFunc(c.set.Rules, func(a, b *Rule) int { return compareText(a.ID, b.ID) })
+	c.reportSplits()
 	for i, r := range c.set.Rules {
 		r.ordinal = i
 	}

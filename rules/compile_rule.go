@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -121,23 +120,8 @@ func (c *compiler) ruleForPeople(n *source.Node) {
 		}
 	}
 	if v := n.Get("sample"); v != nil {
-		r.Sample = c.share(v)
+		c.sample(v)
 	}
-}
-
-// share reads a percentage.
-func (c *compiler) share(n *source.Node) float64 {
-	s, ok := c.static(n, "sample")
-	if !ok {
-		return 1
-	}
-	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !percent || !(f > 0 && f <= 100) {
-		c.report(n, "as in 10%", "sample must be a percentage above 0%% and up to 100%%, not %q", s)
-		return 1
-	}
-	return f / 100
 }
 
 // ruleKeys compiles the keys between the trigger and the steps.

@@ -150,7 +150,7 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 // mappingExamples show what to write for a key that requires a mapping.
 var mappingExamples = map[string]string{
 	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
-	"faults": "faults: all is all of them",
+	"sample": "as in { share: 10%, of: greeting }", "faults": "faults: all is all of them",
 }
 
 // required reports a missing key of a mapping, unless a misspelt one has been reported.
