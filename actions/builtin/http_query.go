@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/quandohq/quando/rules/duration"
 )
 
 // maxAddress bounds a URL with its query.
@@ -53,13 +51,14 @@ func withQuery(address string, query any) (string, error) {
 	return address + "&" + added, nil
 }
 
-// queryText returns a value of a query as text. A time is written as in JSON.
+// queryText returns a value of a query as text. A time is written as in JSON, a
+// duration in seconds.
 func queryText(v any) (string, error) {
 	switch v := v.(type) {
 	case time.Time:
 		return v.Format(time.RFC3339), nil
 	case time.Duration:
-		return duration.Format(v), nil
+		return textOf(v.Seconds()), nil
 	case []any, map[string]any:
 		return "", errors.New("has a list or an object among its values: give each a name of its own, or send it as json")
 	}

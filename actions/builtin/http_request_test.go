@@ -242,14 +242,14 @@ func TestHTTPRequestQuery(t *testing.T) {
 		{"a list", "/a?", "/a?of=1&of=two", m{"of": []any{1.0, nil, "two"}}},
 		{"hostile", "/a", "/a?%26x%3D1=%26all%3D1%23%3F%2F..%2F%0D%0A%2B%25%3B%C3%A7", m{"&x=1": "&all=1#?/../\r\n+%;ç"}},
 		{"empty", "/a#part", "/a?of=", m{"of": ""}},
-		{"a time", "/a", "/a?at=2026-11-13T18%3A00%3A00-03%3A00&for=15m", m{"at": at, "for": 15 * time.Minute}},
+		{"a time", "/a", "/a?at=2026-11-13T18%3A00%3A00-03%3A00&for=900", m{"at": at, "for": 15 * time.Minute}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSystem(t, func(int, http.ResponseWriter) {})
 			d := newDesk(t, s.allow)
 			args := m{"url": s.URL + c.path, "method": "GET"}
 			if c.query != nil {
-				args["query"] = map[string]any(c.query)
+				args["query"] = c.query
 			}
 			if _, err := d.drive("http_request", d.step(args)).run(); err != nil {
 				t.Fatal(err)
@@ -264,7 +264,7 @@ func TestHTTPRequestQuery(t *testing.T) {
 	for want, query := range map[string]m{
 		"list or an object": {"of": m{"a": 1}}, "longer than 64 KiB": {"of": strings.Repeat("x", 70<<10)},
 	} {
-		_, err := d.drive("http_request", d.step(m{"url": s.URL, "query": map[string]any(query)})).run()
+		_, err := d.drive("http_request", d.step(m{"url": s.URL, "query": query})).run()
 		if !actions.IsPermanent(err) || !strings.Contains(err.Error(), want) || s.count() > 0 {
 			t.Errorf("%v, want %q", err, want)
 		}
