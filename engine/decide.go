@@ -282,9 +282,13 @@ func stageOf(rule *rules.Rule, by string) rules.Stage {
 	if rule.Stage != rules.Live || rule.Sample >= 1 {
 		return rule.Stage
 	}
+	name, from, to := rule.ID, 0.0, rule.Sample
+	if s := rule.Split; s != nil {
+		name, from, to = "split "+s.Group, s.From, s.To // no rule's id has a space
+	}
 	h := fnv.New64a()
-	h.Write([]byte(rule.ID + "\x00" + by))
-	if float64(mix(h.Sum64()))/math.MaxUint64 < rule.Sample {
+	h.Write([]byte(name + "\x00" + by))
+	if at := float64(mix(h.Sum64())) / math.MaxUint64; at >= from && (at < to || to == 1 && from < 1) {
 		return rules.Live
 	}
 	return rules.Shadow

@@ -44,7 +44,7 @@ type Arg struct {
 	Fields   []Arg    // of a Fields or Target argument
 	Scopes   []string // that are needed when the argument is given
 	Emits    []string // events that the service may raise when the argument is given
-	Min, Max int      // of a Number; 0 is no bound
+	Min, Max int      // of a Number or Numbers; 0 is no bound
 	Longest  int      // of a Text, in characters; 0 is no bound
 	Null     bool     // may be null
 	Address  bool     // of a Text: it is an address, in which the values of expressions are escaped
@@ -74,13 +74,15 @@ const (
 	KindSettings               // names to values
 	KindHeaders                // names to texts
 	KindZone                   // an IANA time zone
+	KindQuery                  // names to one or several texts each
+	KindNumbers                // one or several whole numbers
 )
 
 var kindNames = [...]string{
 	KindText: "text", KindName: "name", KindNames: "names", KindFlag: "true or false", KindNumber: "number", KindChoice: "choice",
 	KindDuration: "duration", KindWhen: "day or time", KindFields: "mapping", KindTarget: "conversation or mapping", KindData: "any",
 	KindExpression: "expression", KindEvent: "event", KindSpan: "duration", KindSteps: "steps", KindBranches: "branches", KindSettings: "names and values",
-	KindHeaders: "names and texts", KindZone: "time zone",
+	KindHeaders: "names and texts", KindZone: "time zone", KindQuery: "names and values", KindNumbers: "numbers",
 }
 
 // String names the kind for the documentation.

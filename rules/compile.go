@@ -46,6 +46,7 @@ type compiler struct {
 	patterns     int // their size
 	stepIDs      map[string]*source.Node
 	sends        *source.Node    // the first send_message of the rule without a `to`
+	answers      map[string]bool // ids of the rule's steps that call other systems
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
 	looked       map[secretLook]bool // values of the file already checked for secrets
@@ -87,6 +88,7 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 		c.problems = append(c.problems, c.unread...)
 	}
 	slices.SortFunc(c.set.Rules, func(a, b *Rule) int { return compareText(a.ID, b.ID) })
+	c.reportSplits()
 	for i, r := range c.set.Rules {
 		r.ordinal = i
 	}

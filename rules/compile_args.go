@@ -35,7 +35,7 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 		c.mention(n, a, v)
 		c.within(n, a, v)
 		if a.Address && v != nil {
-			escapeAddress(v.pieces)
+			c.address(n, v)
 		}
 		return v
 	case KindNames:
@@ -66,6 +66,10 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 		return c.fieldsValue(n, a, env)
 	case KindHeaders:
 		return c.headersValue(n, a, env)
+	case KindQuery:
+		return c.queryValue(n, a, env)
+	case KindNumbers:
+		return c.numbersValue(n, a)
 	case KindZone:
 		if loc := c.zone(n); loc != nil {
 			return &Value{constant: n.Value}
@@ -126,8 +130,6 @@ func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
 		c.report(n, "", "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
 	case a.Refers == "media" && !plain.IsUUID(s) && !fs.ValidPath(s):
 		c.report(n, "a file in the folder media beside the rules", "%q is no file's name", s)
-	case a.Name == "url" && !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://"):
-		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", s)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ var (
 func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.Node) {
 	before := len(c.problems)
 	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, "", "").Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
-	c.stepIDs, c.sends = make(map[string]*source.Node), nil
+	c.stepIDs, c.answers, c.sends = make(map[string]*source.Node), make(map[string]bool), nil
 	c.used, c.usedVars = make(map[string]bool), make(map[string]bool)
 	defer func() { c.rule = nil }()
 	// One rule never takes the others down, not even through a bug in what checks it.
@@ -121,23 +120,8 @@ func (c *compiler) ruleForPeople(n *source.Node) {
 		}
 	}
 	if v := n.Get("sample"); v != nil {
-		r.Sample = c.share(v)
+		c.sample(v)
 	}
-}
-
-// share reads a percentage.
-func (c *compiler) share(n *source.Node) float64 {
-	s, ok := c.static(n, "sample")
-	if !ok {
-		return 1
-	}
-	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !percent || !(f > 0 && f <= 100) {
-		c.report(n, "as in 10%", "sample must be a percentage above 0%% and up to 100%%, not %q", s)
-		return 1
-	}
-	return f / 100
 }
 
 // ruleKeys compiles the keys between the trigger and the steps.

@@ -177,6 +177,7 @@ func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment
 		return env
 	}
 	c.stepIDs[s.ID] = id
+	c.answers[s.ID] = s.Schema.Outside
 	steps := env.names["steps"].with(Field{Name: s.ID, Type: s.Schema.Result})
 	return env.with(s.ID, s.Schema.Result).with("steps", steps)
 }

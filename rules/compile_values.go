@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/quandohq/quando/rules/duration"
@@ -79,6 +80,25 @@ func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
 	return i, true
 }
 
+// numbersValue compiles one or several whole numbers that are known at load time.
+func (c *compiler) numbersValue(n *source.Node, a *Arg) *Value {
+	c.notEmpty(n, a.Name, "leave it out")
+	v := &Value{list: []*Value{}}
+	for _, item := range oneOrMore(n) {
+		s, ok := c.static(item, a.Name)
+		if !ok {
+			return nil
+		}
+		i, err := strconv.Atoi(s)
+		if err != nil || i < a.Min || i > a.Max {
+			c.report(item, fmt.Sprintf("as in [%d]", a.Min), "%s must be whole numbers from %d to %d, not %q", a.Name, a.Min, a.Max, s)
+			return nil
+		}
+		v.list = append(v.list, &Value{constant: i})
+	}
+	return v
+}
+
 func (c *compiler) choice(n *source.Node, what string, values []string) (string, bool) {
 	s, ok := c.text(n, what)
 	if !ok {
@@ -130,7 +150,7 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 // mappingExamples show what to write for a key that requires a mapping.
 var mappingExamples = map[string]string{
 	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
-	"faults": "faults: all is all of them",
+	"sample": "as in { share: 10%, of: greeting }", "faults": "faults: all is all of them",
 }
 
 // required reports a missing key of a mapping, unless a misspelt one has been reported.

@@ -102,7 +102,21 @@ func (e *Evaluation) Value(x *Expression) (any, error) {
 	if err != nil {
 		return nil, runError(err)
 	}
-	return out, nil
+	return byName(out), nil
+}
+
+// byName makes an object of what groupBy gives, since the keys of a value that is recorded are
+// texts. Nil is the empty text.
+func byName(v any) any {
+	groups, ok := v.(map[any][]any)
+	if !ok {
+		return v
+	}
+	out := make(map[string]any, len(groups))
+	for key, list := range groups {
+		out[textOf(key)] = list
+	}
+	return out
 }
 
 // True evaluates a condition.

@@ -3,6 +3,7 @@ package rules_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -253,9 +254,9 @@ func TestAddress(t *testing.T) {
 		"https://x.com/orders/{{ message.text }}/lines?of=1":              "https://x.com/orders/" + escaped + "/lines?of=1",
 		"https://x.com/orders?of={{ message.text }}&all={{ vars.tries }}": "https://x.com/orders?of=" + escaped + "&all=3",
 		"https://x.com/{{ vars.tries }}{{ message.text }}":                "https://x.com/3" + escaped,
-		"https://{{ message.text }}.x.com/":                               "https://" + escaped + ".x.com/",
-		"{{ vars.greeting }}{{ message.text }}":                           "Hello" + escaped,
-		"{{ vars.greeting }}":                                             "Hello",
+		"https://x.com/a?{{ message.text }}=1#{{ message.text }}":         "https://x.com/a?" + escaped + "=1#" + escaped,
+		"{{ vars.shop }}/{{ message.text }}":                              "https://shop.example.com:8443/" + escaped,
+		"https://{{ vars.shop[8:] }}/{{ message.text }}":                  "https://shop.example.com:8443/" + escaped,
 	} {
 		r := oneRule(t, "    do:\n      - http_request: \""+in+"\"\n")
 		world := newWorld()
@@ -265,6 +266,52 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s became %v, %v", in, got, err)
 		}
 	}
+}
+
+// TestHostileAddress shows that whatever a customer writes fills one segment of the path and one
+// value of the query, or fails the step where a segment would lead elsewhere.
+func TestHostileAddress(t *testing.T) {
+	for _, text := range []string{
+		"../admin", "/", "//evil.com", "?", "#", "&all=1", "=", ";", "..;", "%2e%2e", "%2F", "\\", "..\\admin", "...", ". .", "\n", "\r\nHost: evil", "\x00",
+		"ação 日本 🙂", "\xff\xfe", ":8080@evil.com", "+", "a b", strings.Repeat("/..", 3000),
+	} {
+		got, err := renderAddress(t, "https://x.com/orders/{{ message.text }}/lines?of={{ message.text }}&n=1", text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		u, err := url.Parse(got)
+		if err != nil || u.Host != "x.com" || u.Fragment != "" {
+			t.Errorf("%q became %s, %v", text, got, err)
+			continue
+		}
+		segments := strings.Split(u.EscapedPath(), "/")
+		segment, _ := url.PathUnescape(segments[2])
+		if len(segments) != 4 || segments[1] != "orders" || segments[3] != "lines" || segment != text {
+			t.Errorf("%q: the path is %s", text, u.EscapedPath())
+		}
+		if diff := cmp.Diff(url.Values{"of": {text}, "n": {"1"}}, u.Query()); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	for _, text := range []string{"", ".", ".."} {
+		if got, err := renderAddress(t, "https://x.com/orders/{{ message.text }}", text); err == nil || !strings.Contains(err.Error(), "leads elsewhere") {
+			t.Errorf("%q became %s, %v", text, got, err)
+		}
+		if _, err := renderAddress(t, "https://x.com/orders/a{{ message.text }}/{{ message.text + 'b' }}?of={{ message.text }}", text); err != nil {
+			t.Errorf("%q beside other text: %v", text, err)
+		}
+	}
+}
+
+func renderAddress(t *testing.T, address, text string) (string, error) {
+	t.Helper()
+	r := oneRule(t, "    do:\n      - http_request: \""+address+"\"\n")
+	w := newWorld()
+	w.facts["message"] = map[string]any{"text": text}
+	got, err := rules.NewEvaluation(context.Background(), r, w).Render(r.Do[0].Args["url"])
+	s, _ := got.(string)
+	return s, err
 }
 
 // TestTextsStayTexts shows that what looks like a number keeps its spelling.

@@ -86,7 +86,7 @@ calendars:
     timezone: America/Sao_Paulo
     open: { mon-fri: [08:00-12:00, 13:30-18:00], sat: [09:00-13:00] }
     holidays: [br]
-vars: { greeting: Hello, tries: 3, vips: [Ana, Bia], nested: { colour: red } }
+vars: { greeting: Hello, shop: "https://shop.example.com:8443", tries: 3, vips: [Ana, Bia], nested: { colour: red } }
 `
 
 // oneRule compiles a rule file whose only rule has the given condition or body.

@@ -41,6 +41,7 @@ type Rule struct {
 	Tags        []string
 	Stage       Stage
 	Sample      float64 // the share of keys that a live rule takes, 0 to 1
+	Split       *Split  // its part in a group of rules that share the keys; nil if it is in none
 	When        Trigger
 	If          []*Expression
 	By          *Expression // nil is the lane

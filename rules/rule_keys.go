@@ -16,7 +16,7 @@ var RuleKeys = []RuleKey{
 	{"description", "", "for people"},
 	{"tags", "", "for people: a list of words"},
 	{"stage", "`live`", "`draft`: checked, never evaluated. `shadow`: evaluated and journaled, every changing step recorded as \"would have\". `live`: acts"},
-	{"sample", "`100%`", "the share of keys (a stable hash of `by`) that a live rule takes; the rest run as shadow"},
+	{"sample", "`100%`", "the share of keys (a stable hash of `by`) that a live rule takes; the rest run as shadow. `{share: 10%, of: greeting}` and `{rest: greeting}`: the rules of one group split the keys, each key is in exactly one"},
 	{"when", "required", "an event's name, a list of them, a pattern such as `kanban.card.*`, `manual`, or a schedule"},
 	{"from", "`others`", "`any` lets events that the engine itself caused start this rule too; a rule never starts itself"},
 	{"claimed", "`skip`", "`run` lets an event start this rule although a `wait_for` of another run took it as its answer"},

@@ -48,6 +48,7 @@ rules:
 func TestOnlyReads(t *testing.T) {
 	want := map[string]bool{
 		"find_card": true, "read_attendance": true, "read_conversation": true, "read_contact": true, "read_messages": true, "read_assignments": true, "read_report": true,
+		"list_attendances": true, "list_conversations": true, "list_contacts": true, "list_cards": true,
 	}
 	for _, s := range builtin.Schemas() {
 		if s.OnlyReads() != want[s.Verb] {

@@ -94,26 +94,32 @@ func ruleSchema(ref func(string) object) object {
 		"type": "object", "additionalProperties": false, "required": []string{"event"},
 		"properties": object{"event": oneOrMany(event), "if": ref("expression")},
 	}}}
+	share := object{"type": "string", "pattern": `^\d+(\.\d+)?\s*%$|\{\{`, "examples": []string{"10%"}}
+	group := object{"type": []string{"string", "integer"}, "pattern": ruleID.String(), "description": "the name of the rules that split the keys among them"}
 	kinds := map[string]object{
 		"id":          {"type": []string{"string", "integer"}, "pattern": ruleID.String()},
 		"name":        ref("text"),
 		"description": ref("text"),
 		"tags":        oneOrMany(ref("text")),
 		"stage":       {"enum": ruleValues["stage"]},
-		"sample":      {"type": "string", "pattern": `^\d+(\.\d+)?\s*%$|\{\{`, "examples": []string{"10%"}},
-		"when":        {"anyOf": []object{event, {"enum": []string{"manual"}}, {"type": "array", "minItems": 1, "items": object{"anyOf": []object{event, {"enum": []string{"manual"}}}}}, ref("schedule")}},
-		"from":        {"enum": ruleValues["from"]},
-		"claimed":     {"enum": ruleValues["claimed"]},
-		"gather":      {"type": "object", "additionalProperties": false, "required": []string{"quiet"}, "properties": object{"quiet": ref("duration"), "at_most": ref("duration")}},
-		"if":          oneOrMany(ref("expression")),
-		"by":          ref("expression"),
-		"mode":        {"enum": ruleValues["mode"]},
-		"limit":       {"type": "object", "additionalProperties": false, "required": []string{"times", "per"}, "properties": object{"times": ref("count"), "per": ref("duration"), "by": ref("expression")}},
-		"late":        {"type": "object", "additionalProperties": false, "properties": object{"skip_after": object{"anyOf": []object{ref("duration"), {"enum": []string{"none"}}}}, "run": object{"enum": []string{"last", "all", "none"}}}},
-		"max":         ref("count"),
-		"cancel_on":   oneOrMany(match),
-		"do":          ref("steps"),
-		"on_error":    ref("steps"),
+		"sample": {"anyOf": []object{
+			share,
+			{"type": "object", "additionalProperties": false, "required": []string{"share", "of"}, "properties": object{"share": share, "of": group}},
+			{"type": "object", "additionalProperties": false, "required": []string{"rest"}, "properties": object{"rest": group}},
+		}},
+		"when":      {"anyOf": []object{event, {"enum": []string{"manual"}}, {"type": "array", "minItems": 1, "items": object{"anyOf": []object{event, {"enum": []string{"manual"}}}}}, ref("schedule")}},
+		"from":      {"enum": ruleValues["from"]},
+		"claimed":   {"enum": ruleValues["claimed"]},
+		"gather":    {"type": "object", "additionalProperties": false, "required": []string{"quiet"}, "properties": object{"quiet": ref("duration"), "at_most": ref("duration")}},
+		"if":        oneOrMany(ref("expression")),
+		"by":        ref("expression"),
+		"mode":      {"enum": ruleValues["mode"]},
+		"limit":     {"type": "object", "additionalProperties": false, "required": []string{"times", "per"}, "properties": object{"times": ref("count"), "per": ref("duration"), "by": ref("expression")}},
+		"late":      {"type": "object", "additionalProperties": false, "properties": object{"skip_after": object{"anyOf": []object{ref("duration"), {"enum": []string{"none"}}}}, "run": object{"enum": []string{"last", "all", "none"}}}},
+		"max":       ref("count"),
+		"cancel_on": oneOrMany(match),
+		"do":        ref("steps"),
+		"on_error":  ref("steps"),
 	}
 	properties := object{}
 	for _, k := range RuleKeys {
@@ -240,6 +246,11 @@ func argumentSchema(a *Arg) object {
 		}}}
 	case KindHeaders:
 		s = object{"type": "object", "additionalProperties": text}
+	case KindQuery:
+		value := object{"anyOf": []object{text, {"type": "null"}}}
+		s = object{"type": "object", "additionalProperties": oneOrMany(value)}
+	case KindNumbers:
+		s = oneOrMany(object{"anyOf": []object{{"type": "integer", "minimum": a.Min, "maximum": a.Max}, template}})
 	case KindSettings:
 		s = object{"type": "object", "minProperties": 1}
 	}

@@ -78,6 +78,7 @@ func (s *Set) with(list []*Rule) *Set {
 		out.Rules = append(out.Rules, r)
 	}
 	slices.SortFunc(out.Rules, func(a, b *Rule) int { return compareText(a.ID, b.ID) })
+	layOut(out.Rules)
 	for i, r := range out.Rules {
 		r.ordinal = i
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules/redact"
@@ -25,7 +26,7 @@ type Value struct {
 type piece struct {
 	text       string
 	expression *Expression
-	escape     func(string) string // what the expression's text becomes; nil is what it is
+	address    addressPart // the part of a URL that the expression's text is escaped for
 }
 
 // A Setting is a value with its name.
@@ -112,7 +113,8 @@ func (e *Evaluation) Render(v *Value) (any, error) {
 
 func (e *Evaluation) text(pieces []piece) (string, error) {
 	var b strings.Builder
-	for _, p := range pieces {
+	var inPath []int // where the expressions in the path of a URL begin
+	for i, p := range pieces {
 		text := p.text
 		if p.expression != nil {
 			v, err := e.Value(p.expression)
@@ -123,14 +125,22 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 				return "", &ExpressionError{Message: errBudget.Error(), Err: errBudget}
 			}
 			text = textOf(v)
-			if p.escape != nil {
-				text = p.escape(text)
+			if p.address != notEscaped {
+				text = escapeValue(text)
+			}
+			if p.address == inAddressPath {
+				inPath = append(inPath, i, b.Len())
 			}
 		}
 		if b.Len()+len(text) > maxText {
 			return "", &ExpressionError{Message: fmt.Sprintf("the text is longer than %d KiB", maxText>>10)}
 		}
 		b.WriteString(text)
+	}
+	for at := range slices.Chunk(inPath, 2) {
+		if err := checkSegment(b.String(), at[1]); err != nil {
+			return "", pieces[at[0]].expression.failed(err)
+		}
 	}
 	return b.String(), nil
 }
@@ -146,28 +156,4 @@ func (x *Expression) failed(err error) error {
 // neverClosed reports a {{ at an offset inside a node.
 func neverClosed(n *source.Node, offset int) Problem {
 	return issue{offset, "{{ is never closed with }}", ""}.at(n, 0)
-}
-
-// escapeAddress escapes the values of expressions in a URL: a customer's text stays within one
-// segment of the path, or one value of the query. An expression at the beginning is the URL itself.
-func escapeAddress(pieces []piece) {
-	for i := range pieces {
-		if i > 0 && pieces[i].expression != nil {
-			pieces[i].escape = escapeValue
-		}
-	}
-}
-
-// escapeValue escapes everything but ASCII letters, digits and -_.~, for path and query.
-func escapeValue(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.~", c) >= 0:
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
 }

@@ -61,7 +61,7 @@ func bareMatcher(args *source.Node, schema *Schema) bool {
 // matcher checks the value that an argument is expected to have.
 func (c *compiler) matcher(n *source.Node, a *Arg) {
 	switch {
-	case n.Kind == source.Mapping && a.Kind != KindTarget && a.Kind != KindData && a.Kind != KindHeaders:
+	case n.Kind == source.Mapping && a.Kind != KindTarget && a.Kind != KindData && a.Kind != KindHeaders && a.Kind != KindQuery:
 		c.mapping(n, a.Name, matchers...)
 	case n.Kind == source.Scalar && a.Kind == KindChoice:
 		c.choice(n, a.Name, a.Values)
@@ -74,7 +74,7 @@ func (c *compiler) matcher(n *source.Node, a *Arg) {
 
 // outsideArgs are what a test may expect of a call to another system. Headers are not among them:
 // they hold secrets.
-var outsideArgs = []string{"method", "url", "json"}
+var outsideArgs = []string{"method", "url", "query", "json"}
 
 // hasEffect reports whether a verb changes something: a read has no effect, and the effect of a
 // call to another system is unknown.

@@ -76,6 +76,17 @@ func (a args) number(name string) (int, error) {
 	return 0, actions.Permanent(fmt.Errorf("%s must be a whole number, not %v", name, a[name]))
 }
 
+// numbers returns several whole numbers.
+func (a args) numbers(name string) (out []int) {
+	list, _ := a[name].([]any)
+	for _, v := range list {
+		if i, ok := v.(int); ok {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // dayOrTime returns a day or a time; zero if there is none. A day begins in the workspace's own
 // zone.
 func (a args) dayOrTime(name string, zone *time.Location) (time.Time, error) {

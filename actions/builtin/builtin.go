@@ -83,6 +83,10 @@ func verbs() []verb {
 		{readMessages, planReadMessages, nil},
 		{readAssignments, planReadAssignments, nil},
 		{readReport, planReadReport, nil},
+		{listAttendances, planList("attendances"), nil},
+		{listConversations, planList("conversations"), nil},
+		{listContacts, planList("contacts"), nil},
+		{listCards, planList("cards"), nil},
 		{httpRequest, planHTTPRequest, calls{{callHTTP, "", on[httpCall]}}},
 	}
 }

@@ -16,39 +16,63 @@ import (
 // list, for Carried to read.
 func (d *Desk) Items(ctx context.Context, each string, where map[string]any) iter.Seq2[actions.Item, error] {
 	return func(yield func(actions.Item, error) bool) {
-		f, err := newFilters(d.desk, each, where)
-		if err != nil {
-			yield(actions.Item{}, err)
-			return
-		}
-		seen := make(map[string]bool)
-		for item, err := range f.items(ctx, each) {
-			switch {
-			case err != nil:
-				yield(actions.Item{}, failedTo("list the "+each, err))
+		for l, err := range d.desk.list(ctx, each, where) {
+			if err != nil {
+				yield(actions.Item{}, err)
 				return
-			case item.ID == "":
-				yield(actions.Item{}, actions.Permanent(fmt.Errorf("list the %s: one has no id; does the profile name it?", each)))
-				return
-			case seen[item.ID]:
-				continue // the list shifted while it was read
 			}
-			seen[item.ID] = true
-			if !yield(item, nil) {
+			if !yield(actions.Item{ID: l.id, Lane: l.about.Lane(), Data: map[string]any{l.name: l.raw}}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// filters are the filters of an each. The first error is kept.
+// A listed is an object of a list.
+type listed struct {
+	id    string
+	about actions.Subject
+	name  string                                            // of the fact that it is
+	raw   map[string]any                                    // as in the list
+	fact  func(ctx context.Context) (map[string]any, error) // looks up names
+}
+
+// list yields the objects of a list, each once. An error ends it.
+func (d *desk) list(ctx context.Context, each string, where map[string]any) iter.Seq2[listed, error] {
+	return func(yield func(listed, error) bool) {
+		f, err := newFilters(d, each, where)
+		if err != nil {
+			yield(listed{}, err)
+			return
+		}
+		seen := make(map[string]bool)
+		for l, err := range f.list(ctx, each) {
+			switch {
+			case err != nil:
+				yield(listed{}, failedTo("list the "+each, err))
+				return
+			case l.id == "":
+				yield(listed{}, actions.Permanent(fmt.Errorf("list the %s: one has no id; does the profile name it?", each)))
+				return
+			case seen[l.id]:
+				continue // the list shifted while it was read
+			}
+			seen[l.id] = true
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// filters are the filters of a list. The first error is kept.
 type filters struct {
 	*desk
 	args
 	err error
 }
 
-// newFilters refuses filters that are empty or unknown: with a filter less, the schedule would go
+// newFilters refuses filters that are empty or unknown: with a filter less, a rule would go
 // through other items than intended.
 func newFilters(d *desk, each string, where map[string]any) (*filters, error) {
 	list := rules.EachItems()
@@ -68,38 +92,37 @@ func newFilters(d *desk, each string, where map[string]any) (*filters, error) {
 	return f, nil
 }
 
-func (f *filters) items(ctx context.Context, each string) iter.Seq2[actions.Item, error] {
-	var list iter.Seq2[actions.Item, error]
+func (f *filters) list(ctx context.Context, each string) iter.Seq2[listed, error] {
+	var list iter.Seq2[listed, error]
 	switch each {
 	case "attendances":
-		list = itemsOf(f.Attendances(ctx, f.attendances(ctx)), "attendance", func(a service.Attendance) (string, actions.Subject, map[string]any) {
-			return a.ID, ofAttendance(a), a.Raw
+		list = listOfObjects(f.Attendances(ctx, f.attendances(ctx)), func(a service.Attendance) listed {
+			return listed{a.ID, ofAttendance(a), "attendance", a.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Attendance(ctx, a) }}
 		})
 	case "conversations":
-		list = itemsOf(f.Conversations(ctx, f.conversations(ctx)), "conversation", func(c service.Conversation) (string, actions.Subject, map[string]any) {
-			return c.ID, ofConversation(c), c.Raw
+		list = listOfObjects(f.Conversations(ctx, f.conversations(ctx)), func(c service.Conversation) listed {
+			return listed{c.ID, ofConversation(c), "conversation", c.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Conversation(ctx, c) }}
 		})
 	case "contacts":
-		list = itemsOf(f.Contacts(ctx, f.contacts(ctx)), "contact", func(c service.Contact) (string, actions.Subject, map[string]any) {
-			return c.ID, actions.Subject{Contact: c.ID}, c.Raw
+		list = listOfObjects(f.Contacts(ctx, f.contacts(ctx)), func(c service.Contact) listed {
+			return listed{c.ID, actions.Subject{Contact: c.ID}, "contact", c.Raw, func(context.Context) (map[string]any, error) { return f.facts.Contact(c), nil }}
 		})
 	case "cards":
-		list = itemsOf(f.Cards(ctx, f.cards(ctx)), "card", func(c service.Card) (string, actions.Subject, map[string]any) {
-			return c.ID, ofCard(c), c.Raw
+		list = listOfObjects(f.Cards(ctx, f.cards(ctx)), func(c service.Card) listed {
+			return listed{c.ID, ofCard(c), "card", c.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Card(ctx, c) }}
 		})
 	}
 	if f.err != nil {
-		return func(yield func(actions.Item, error) bool) { yield(actions.Item{}, f.err) }
+		return func(yield func(listed, error) bool) { yield(listed{}, f.err) }
 	}
 	return list
 }
 
-// itemsOf makes items of the objects of a list.
-func itemsOf[T any](list iter.Seq2[T, error], name string, of func(T) (id string, about actions.Subject, raw map[string]any)) iter.Seq2[actions.Item, error] {
-	return func(yield func(actions.Item, error) bool) {
+// listOfObjects converts the objects of a list.
+func listOfObjects[T any](list iter.Seq2[T, error], of func(T) listed) iter.Seq2[listed, error] {
+	return func(yield func(listed, error) bool) {
 		for v, err := range list {
-			id, about, raw := of(v)
-			if !yield(actions.Item{ID: id, Lane: about.Lane(), Data: map[string]any{name: raw}}, err) {
+			if !yield(of(v), err) {
 				return
 			}
 		}

@@ -59,6 +59,10 @@ var verbCases = []verbCase{
 	{"contact", "read_contact", plain(nil), nil},
 	{"messages", "read_messages", plain(m{"limit": 10}), nil},
 	{"assignments", "read_assignments", plain(nil), nil},
+	{"attendances", "list_attendances", plain(m{"status": "open"}), nil},
+	{"conversations", "list_conversations", plain(m{"unread": true}), nil},
+	{"contacts", "list_contacts", plain(m{"q": "Ana", "max": 10}), nil},
+	{"cards", "list_cards", plain(m{"board": "Sales"}), nil},
 	{"report", "read_report", plain(m{"from": "2026-11-13", "to": "2026-11-13"}), nil},
 }
 

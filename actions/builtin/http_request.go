@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,13 +24,16 @@ var httpRequest = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "method", Kind: rules.KindChoice, Values: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Summary: "POST unless given"},
 		{Name: "url", Kind: rules.KindText, Address: true, Required: true, Summary: "the address; what stands in {{ }} is escaped as the part of the address that it is in"},
+		{Name: "query", Kind: rules.KindQuery, Summary: "names to values that are added to the address; nil is left out, a list repeats its name"},
 		{Name: "headers", Kind: rules.KindHeaders, Summary: "names to values; secrets stand in the configuration instead, as `http_request.headers`"},
 		{Name: "json", Kind: rules.KindData, Summary: "the body"},
+		{Name: "accept", Kind: rules.KindNumbers, Min: 400, Max: 599, Summary: "statuses such as `[404]` whose answers are results, and no failures"},
 		{Name: "timeout", Kind: rules.KindDuration, Summary: "how long to wait for the answer"},
 		{Name: "repeatable", Kind: rules.KindFlag, Summary: "whether the call may be repeated after an unknown result; otherwise a person decides"},
 	},
 	Result: rules.Object(
 		rules.Field{Name: "status", Type: rules.Number, Doc: "the answer's status"},
+		rules.Field{Name: "ok", Type: rules.Flag, Doc: "whether the status is from 200 to 299"},
 		rules.Field{Name: "json", Type: rules.Anything, Doc: "the answer's body, where it is JSON"},
 		rules.Field{Name: "text", Type: rules.Text, Doc: "the answer's body"},
 	),
@@ -47,9 +51,13 @@ func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	}
 	request.Repeatable, _ = a.flag("repeatable")
 	request.Timeout, _ = a["timeout"].(time.Duration)
+	request.Accept = a.numbers("accept")
 	var err error
 	if request.URL, err = a.requiredText("url"); err != nil {
 		return actions.Next{}, err
+	}
+	if request.URL, err = withQuery(request.URL, a["query"]); err != nil {
+		return actions.Next{}, actions.Permanent(err)
 	}
 	if _, _, err := d.outside.find(request.URL); err != nil {
 		return actions.Next{}, actions.Permanent(err)
@@ -121,6 +129,7 @@ type httpRecord struct {
 	Timeout    time.Duration     `json:"timeout,omitempty"`
 	Key        string            `json:"key"`
 	Repeatable bool              `json:"repeatable,omitempty"`
+	Accept     []int             `json:"accept,omitempty"` // statuses of 400 and above that are results
 }
 
 func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
@@ -153,7 +162,7 @@ func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (ac
 		return actions.Receipt{}, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	return readAnswer(in.Method+" "+request.URL.Host, answer)
+	return readAnswer(in.Method+" "+request.URL.Host, answer, in.Accept)
 }
 
 func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (*http.Request, *outsideHost, error) {
@@ -192,9 +201,10 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 
 // readAnswer classifies an answer. A 429 delays this step alone, because it does not come from the
 // service.
-func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
+func readAnswer(what string, r *http.Response, accept []int) (actions.Receipt, error) {
 	err := fmt.Errorf("%s: answered %d %s", what, r.StatusCode, strings.ToLower(http.StatusText(r.StatusCode)))
 	switch status := r.StatusCode; {
+	case slices.Contains(accept, status):
 	case status == http.StatusTooManyRequests, status == http.StatusTooEarly:
 		return actions.Receipt{}, actions.Later(retryAfter(r.Header), err)
 	case status >= 500, status == http.StatusRequestTimeout:
@@ -211,7 +221,7 @@ func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
 	if len(body) > maxHTTPAnswer {
 		return actions.Receipt{}, actions.Permanent(fmt.Errorf("%s: done, but its answer is larger than %d KiB", what, maxHTTPAnswer>>10))
 	}
-	answer := map[string]any{"status": r.StatusCode, "json": nil, "text": strings.ToValidUTF8(string(body), "\uFFFD")}
+	answer := map[string]any{"status": r.StatusCode, "ok": r.StatusCode < 300, "json": nil, "text": strings.ToValidUTF8(string(body), "\uFFFD")}
 	if json.Valid(body) {
 		answer["json"] = json.RawMessage(body)
 	}

@@ -60,7 +60,7 @@ func TestHTTPRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := m{"status": 200.0, "json": m{"ok": true, "n": 3.0}, "text": `{"ok": true, "n": 3}`}
+	want := m{"status": 200.0, "ok": true, "json": m{"ok": true, "n": 3.0}, "text": `{"ok": true, "n": 3}`}
 	if diff := cmp.Diff(want, r.Value); diff != "" {
 		t.Error(diff)
 	}
@@ -225,5 +225,73 @@ func TestHTTPHostsAreChecked(t *testing.T) {
 		if _, err := builtin.New(builtin.Options{Client: d.client, HTTP: list}); err == nil {
 			t.Errorf("%v was taken", list)
 		}
+	}
+}
+
+// TestHTTPRequestQuery shows that values stay values: they add no parameter, and end no query.
+func TestHTTPRequestQuery(t *testing.T) {
+	at := time.Date(2026, 11, 13, 18, 0, 0, 0, time.FixedZone("", -3*3600))
+	for _, c := range []struct {
+		name, path, want string
+		query            m
+	}{
+		{"none", "/a?b=1", "/a?b=1", nil},
+		{"beside others", "/a?b=1", "/a?b=1&of=Ana%20Maria", m{"of": "Ana Maria"}},
+		{"sorted", "/a", "/a?a=1&b=true&c=2.5", m{"c": 2.5, "b": true, "a": 1.0}},
+		{"nil", "/a", "/a", m{"of": nil, "list": []any{nil}, "none": []any{}}},
+		{"a list", "/a?", "/a?of=1&of=two", m{"of": []any{1.0, nil, "two"}}},
+		{"hostile", "/a", "/a?%26x%3D1=%26all%3D1%23%3F%2F..%2F%0D%0A%2B%25%3B%C3%A7", m{"&x=1": "&all=1#?/../\r\n+%;ç"}},
+		{"empty", "/a#part", "/a?of=", m{"of": ""}},
+		{"a time", "/a", "/a?at=2026-11-13T18%3A00%3A00-03%3A00&for=900", m{"at": at, "for": 15 * time.Minute}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSystem(t, func(int, http.ResponseWriter) {})
+			d := newDesk(t, s.allow)
+			args := m{"url": s.URL + c.path, "method": "GET"}
+			if c.query != nil {
+				args["query"] = c.query
+			}
+			if _, err := d.drive("http_request", d.step(args)).run(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.calls[0].RequestURI; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+	s := newSystem(t, func(int, http.ResponseWriter) {})
+	d := newDesk(t, s.allow)
+	for want, query := range map[string]m{
+		"list or an object": {"of": m{"a": 1}}, "longer than 64 KiB": {"of": strings.Repeat("x", 70<<10)},
+	} {
+		_, err := d.drive("http_request", d.step(m{"url": s.URL, "query": query})).run()
+		if !actions.IsPermanent(err) || !strings.Contains(err.Error(), want) || s.count() > 0 {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestHTTPRequestAccepts shows that an accepted status is a result at once, also one that would be
+// repeated, and any other is what it was.
+func TestHTTPRequestAccepts(t *testing.T) {
+	for _, status := range []int{404, 429, 503} {
+		s := newSystem(t, func(_ int, w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"why": "none"}`))
+		})
+		d := newDesk(t, s.allow)
+		r, err := d.drive("http_request", d.step(m{"url": s.URL, "accept": []any{404, 429, 503}})).run()
+		if err != nil || s.count() != 1 {
+			t.Fatalf("%d: %v after %d calls", status, err, s.count())
+		}
+		if diff := cmp.Diff(m{"status": float64(status), "ok": false, "json": m{"why": "none"}, "text": `{"why": "none"}`}, r.Value); diff != "" {
+			t.Error(diff)
+		}
+	}
+	gone := newSystem(t, func(_ int, w http.ResponseWriter) { w.WriteHeader(410) })
+	d := newDesk(t, gone.allow)
+	if _, err := d.drive("http_request", d.step(m{"url": gone.URL, "accept": []any{404}})).run(); !actions.IsPermanent(err) {
+		t.Errorf("410: %v", err)
 	}
 }

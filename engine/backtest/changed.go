@@ -40,7 +40,7 @@ func compareSets(before, after *rules.Set) map[string]bool {
 	out := make(map[string]bool)
 	for _, r := range slices.Concat(before.Rules, after.Rules) {
 		x, y := before.Rule(r.ID), after.Rule(r.ID)
-		if x == nil || y == nil || x.Version != y.Version {
+		if x == nil || y == nil || x.Version != y.Version || !x.SameSample(y) {
 			out[r.ID] = true
 		}
 	}

@@ -57,6 +57,13 @@ func (t *storyRun) mismatch(want rules.ExpectedEffect, got *Effect) string {
 				return fmt.Sprintf("json is %s, not %s", show(is), show(value))
 			}
 			continue
+		case name == "query":
+			if address := text(got.Args["url"]); !hasQuery(value, address) {
+				return fmt.Sprintf("the query of %s is not %s", address, show(value))
+			}
+			continue
+		case name == "url" && want.Args["query"] != nil && !strings.Contains(text(value), "?"):
+			is, _, _ = strings.Cut(text(is), "?") // the query is compared by itself
 		case name == "only_from":
 			is = got.from
 			if list, ok := value.([]any); ok && slices.ContainsFunc(list, func(v any) bool { return t.same("", v, is) }) {

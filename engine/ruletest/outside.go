@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,6 +71,30 @@ func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 		StatusCode: answer.status, Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(answer.body)), Body: io.NopCloser(bytes.NewReader(answer.body)),
 	}, nil
+}
+
+// hasQuery reports whether the query of an address has the expected values. One that is expected to
+// be null is not there, and one with several values is a list.
+func hasQuery(want any, address string) bool {
+	u, err := url.Parse(address)
+	expected, ok := want.(map[string]any)
+	if err != nil || !ok {
+		return false
+	}
+	for name, v := range expected {
+		is := u.Query()[name]
+		list, several := v.([]any)
+		if !several && v != nil {
+			list = []any{v}
+		}
+		if !slices.EqualFunc(list, is, func(want any, is string) bool {
+			pattern, described := want.(map[string]any)
+			return described && isPattern(pattern) && matchesPattern(pattern, is) || !described && text(want) == is
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // keyOf returns the key of a call, however its header is spelt.

@@ -119,3 +119,38 @@ func TestOtherSystemUnknown(t *testing.T) {
 	r := tell(t, strings.Replace(answering(""), "          repeatable: true\n", "", 1))
 	r.fails(t, "under the fault: crash every_step", "uncertain")
 }
+
+// TestQueriesAndAcceptedAnswers shows that a test names a query as the rule does, or as part of the
+// address, and that an accepted status is a result.
+func TestQueriesAndAcceptedAnswers(t *testing.T) {
+	const story = `
+rules:
+  - id: ask
+    when: attendance.opened
+    do:
+      - http_request: { method: GET, url: "https://erp.example.com/orders", query: { of: "{{ contact.name }}", page: 2, tag: [a, b], gone: "{{ contact.city }}" }, accept: 404 }
+        id: answer
+      - send_message: "{{ answer.ok ? 'found' : 'none' }} {{ answer.status }}"
+tests:
+  - name: it
+    given: { contacts: [{ name: Ana Maria, phone: "+5511988887777" }] }
+    steps:
+      - answer: { url: https://erp.example.com/orders, status: 404 }
+      - { customer: Ana Maria, says: Hello }
+      - { at: +10m, expect: [{ http_request: EXPECTED }, { send_message: "none 404" }] }
+`
+	for expected, passes := range map[string]bool{
+		`{ url: "https://erp.example.com/orders", query: { of: Ana Maria, page: 2, tag: [a, b], gone: null } }`: true,
+		`{ url: "https://erp.example.com/orders?of=Ana%20Maria&page=2&tag=a&tag=b" }`:                           true,
+		`{ query: { of: { contains: Maria } } }`:                                                                true,
+		`{ url: "https://erp.example.com/orders", query: { of: Ana } }`:                                         false,
+		`{ url: "https://erp.example.com/orders" }`:                                                             false,
+		`{ url: "https://erp.example.com/other", query: { of: Ana Maria } }`:                                    false,
+		`{ query: { tag: a } }`:   false,
+		`{ query: { of: null } }`: false,
+	} {
+		if r := tell(t, strings.Replace(story, "EXPECTED", expected, 1)); r.OK != passes {
+			t.Errorf("%s passes: %t\n%s", expected, r.OK, r.Report())
+		}
+	}
+}

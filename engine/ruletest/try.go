@@ -65,7 +65,7 @@ func alive(set *rules.Set) *rules.Set {
 	var list []*rules.Rule
 	for _, r := range set.Rules {
 		twin := *r
-		twin.Stage, twin.Sample = rules.Live, 1
+		twin.Stage, twin.Sample, twin.Split = rules.Live, 1, nil
 		list = append(list, &twin)
 	}
 	return (&rules.Set{Calendars: set.Calendars}).With(list...)

@@ -57,7 +57,7 @@ type Verb struct {
 type Argument struct {
 	Name     string     `json:"name"`
 	Summary  string     `json:"summary"`
-	Kind     string     `json:"kind"`         // text, name, names, flag, number, choice, duration, span, time, fields, target, data, expression, events, steps, branches, settings, headers or zone
+	Kind     string     `json:"kind"`         // text, name, names, flag, number, choice, duration, span, time, fields, target, data, expression, events, steps, branches, settings, headers, query, numbers or zone
 	As       As         `json:"as,omitempty"` // how it is usually given
 	Required bool       `json:"required,omitempty"`
 	Values   []string   `json:"values,omitempty"`  // of a choice
@@ -90,13 +90,13 @@ var kinds = map[rules.Kind]string{
 	rules.KindText: "text", rules.KindName: "name", rules.KindNames: "names", rules.KindFlag: "flag", rules.KindNumber: "number", rules.KindChoice: "choice",
 	rules.KindDuration: "duration", rules.KindWhen: "time", rules.KindFields: "fields", rules.KindTarget: "target", rules.KindData: "data",
 	rules.KindExpression: "expression", rules.KindEvent: "events", rules.KindSpan: "span", rules.KindSteps: "steps", rules.KindBranches: "branches",
-	rules.KindSettings: "settings", rules.KindHeaders: "headers", rules.KindZone: "zone",
+	rules.KindSettings: "settings", rules.KindHeaders: "headers", rules.KindZone: "zone", rules.KindQuery: "query", rules.KindNumbers: "numbers",
 }
 
 // usual says how an argument of a kind is given, where it is not as one text.
 var usual = map[rules.Kind]As{
 	rules.KindNames: AsList, rules.KindEvent: AsList, rules.KindFields: AsFields, rules.KindTarget: AsFields, rules.KindSettings: AsFields,
-	rules.KindHeaders: AsFields, rules.KindSteps: AsSteps, rules.KindBranches: AsBranches, rules.KindData: AsYAML,
+	rules.KindHeaders: AsFields, rules.KindQuery: AsFields, rules.KindNumbers: AsList, rules.KindSteps: AsSteps, rules.KindBranches: AsBranches, rules.KindData: AsYAML,
 }
 
 // NewCatalogue describes the language with its verbs.

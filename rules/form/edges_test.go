@@ -52,6 +52,8 @@ func TestWriteEdges(t *testing.T) {
 		{"wide characters", "rules: [{id: r, when: manual, name: \"日本語😀\", do: [log: é]}] # ü\n", text("ß: ö"), "rules: [{id: r, when: manual, name: \"日本語😀\", do: [log: \"ß: ö\"]}] # ü\n"},
 		{"a key twice elsewhere", "vars: { a: 1, a: 2 }\nrules: [{id: r, when: manual, do: [log: a]}]\n", text("b"), "vars: { a: 1, a: 2 }\nrules: [{id: r, when: manual, do: [log: b]}]\n"},
 		{"a null that becomes a list", "rules:\n- id: r\n  when: manual\n  if:\n  do: [log: a]\n", func(f *form.Form) { f.If = []string{"a", "b"} }, "rules:\n- id: r\n  when: manual\n  if:\n    - a\n    - b\n  do: [log: a]\n"},
+		{"a part in a split", "rules:\n- id: r\n  sample: { rest: greeting } # c\n  when: manual\n  do: [log: a]\n", mode, "rules:\n- id: r\n  sample: { rest: greeting } # c\n  when: manual\n  mode: single\n  do: [log: a]\n"},
+		{"a query and a status", "rules:\n- id: r\n  when: manual\n  do:\n  - http_request: { url: \"https://x\", query: { a: [1, b], c: 2, d: null }, accept: 404 }\n", func(f *form.Form) { f.Do[0].Args[2].List = []string{"404", "410"} }, "rules:\n- id: r\n  when: manual\n  do:\n  - http_request: { url: \"https://x\", query: { a: [1, b], c: 2, d: null }, accept: [404, 410] }\n"},
 		{"a line separator", "rules:\n- id: r\n  when: manual\n  name: \"a\u2028b\"\n  do:\n  - log: a\n", text("b"), ""},
 	}
 	for _, tt := range tests {

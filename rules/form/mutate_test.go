@@ -184,7 +184,7 @@ func (m *mutator) args(at *[]form.Arg, schema []rules.Arg, depth int) {
 		case form.AsList:
 			m.texts(&arg.List, true, hard...)
 		case form.AsFields:
-			if a.Kind == rules.KindSettings || a.Kind == rules.KindHeaders {
+			if a.Kind == rules.KindSettings || a.Kind == rules.KindHeaders || a.Kind == rules.KindQuery {
 				list(m, &arg.Fields, false, func() form.Arg { return form.Arg{Name: m.newID("field"), Text: m.maker.text()} })
 				break
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quandohq/quando/rules"
@@ -238,7 +239,9 @@ func (m *maker) arg(a rules.Arg, depth int) form.Arg {
 		out.As, out.Fields = form.AsFields, []form.Arg{{Name: one(m.Rand, "phone", "contact"), Text: m.text()}, {Name: "channel", Text: m.text()}}
 	case rules.KindFields:
 		out.As, out.Fields = form.AsFields, m.args(a.Fields, depth)
-	case rules.KindSettings, rules.KindHeaders:
+	case rules.KindNumbers:
+		out.As, out.List = form.AsList, []string{strconv.Itoa(a.Min + m.IntN(a.Max-a.Min)), strconv.Itoa(a.Max)}[:1+m.IntN(2)]
+	case rules.KindSettings, rules.KindHeaders, rules.KindQuery:
 		out.As = form.AsFields
 		for i := range 1 + m.IntN(2) {
 			value := form.Arg{Name: fmt.Sprintf("%s%d", one(m.Rand, "a", "on", "X-Y ", "1"), i), Text: m.text()}
@@ -247,6 +250,9 @@ func (m *maker) arg(a rules.Arg, depth int) form.Arg {
 			}
 			if a.Kind == rules.KindSettings && !often(m.Rand, 3) {
 				value.Text, value.As, value.YAML = "", form.AsYAML, one(m.Rand, "5", "[1, two]", "{ a: 1 }", "true")
+			}
+			if a.Kind == rules.KindQuery && !often(m.Rand, 3) {
+				value.Text, value.As, value.YAML = "", form.AsYAML, one(m.Rand, "5", "[1, two]", "true")
 			}
 			out.Fields = append(out.Fields, value)
 		}

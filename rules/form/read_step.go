@@ -93,7 +93,7 @@ func (r reader) pairs(n *source.Node, args []rules.Arg) []Arg {
 	return out
 }
 
-// part describes a value of names and values, or of names and texts.
+// part describes a value of a mapping whose names the rule chooses.
 func part(a *rules.Arg) *rules.Arg {
 	if a.Kind == rules.KindHeaders {
 		return &rules.Arg{Kind: rules.KindText}
@@ -118,7 +118,7 @@ func (r reader) arg(n *source.Node, name string, a *rules.Arg) Arg {
 func (r reader) value(out *Arg, n *source.Node, a *rules.Arg) (ok bool) {
 	_, isText := n.Any().(string)
 	switch a.Kind {
-	case rules.KindNames, rules.KindEvent:
+	case rules.KindNames, rules.KindEvent, rules.KindNumbers:
 		if n.Kind == source.Scalar && a.Kind == rules.KindNames && isTemplate(n.Value) {
 			break // an expression may give the whole list
 		}
@@ -138,7 +138,7 @@ func (r reader) value(out *Arg, n *source.Node, a *rules.Arg) (ok bool) {
 			out.As, out.Fields = AsFields, r.pairs(n, a.Fields)
 			return !n.Broken
 		}
-	case rules.KindSettings, rules.KindHeaders:
+	case rules.KindSettings, rules.KindHeaders, rules.KindQuery:
 		if n.Kind == source.Mapping {
 			out.As = AsFields
 			for _, p := range n.Pairs {

@@ -194,7 +194,7 @@ func (w writer) arg(n *source.Node, old *Arg, a Arg, schema *rules.Arg) *source.
 // isLoose reports whether a value of a kind needs no quotes even if it looks like a number.
 func isLoose(k rules.Kind) bool {
 	switch k {
-	case rules.KindNumber, rules.KindChoice, rules.KindDuration, rules.KindSpan, rules.KindExpression, rules.KindEvent, rules.KindZone:
+	case rules.KindNumber, rules.KindChoice, rules.KindDuration, rules.KindSpan, rules.KindExpression, rules.KindEvent, rules.KindZone, rules.KindNumbers:
 		return true
 	}
 	return false
@@ -214,7 +214,7 @@ func (w writer) names(n *source.Node, list []string, schema *rules.Arg) *source.
 
 // settings returns the target for a mapping whose values have the kinds of the argument.
 func (w writer) settings(n *source.Node, old, args []Arg, schema *rules.Arg) *source.Wanted {
-	if schema.Kind != rules.KindSettings && schema.Kind != rules.KindHeaders {
+	if schema.Kind != rules.KindSettings && schema.Kind != rules.KindHeaders && schema.Kind != rules.KindQuery {
 		return w.fields(n, old, args, schema.Fields)
 	}
 	var fields []rules.Arg

@@ -24,6 +24,7 @@ var consoleRules = table{
 	"rule.mode.single":    {"Not while a run of it is under way", "Não enquanto uma execução dela está em andamento"},
 	"rule.mode.restart":   {"A new run takes the place of the one under way", "Uma nova execução toma o lugar da que está em andamento"},
 	"rule.mode.parallel":  {"Runs go on beside each other", "Execuções correm lado a lado"},
+	"rule.split":          {"It acts for %s of the split “%s”, whose other rules act for the others; for these it only watches", "Age para %s da divisão “%s”, cujas outras regras agem para os outros; para esses só observa"},
 	"rule.sample":         {"It acts for %s; for the rest it only watches", "Age para %s; para o resto só observa"},
 	"rule.from_any":       {"Also for what Quando itself did", "Também para o que o próprio Quando fez"},
 	"rule.claimed_run":    {"Also for answers that another rule waited for", "Também para respostas que outra regra esperava"},

@@ -87,9 +87,13 @@ var verbs = table{
 	"verb.read_messages":      {"read messages", "ler mensagens"},
 	"verb.read_assignments":   {"read who was responsible", "ler quem foi responsável"},
 	"verb.read_report":        {"read the report", "ler o relatório"},
+	"verb.list_attendances":   {"list attendances", "listar atendimentos"},
+	"verb.list_conversations": {"list conversations", "listar conversas"},
+	"verb.list_contacts":      {"list contacts", "listar contatos"},
+	"verb.list_cards":         {"list cards", "listar cartões"},
 	"verb.http_request":       {"call another system", "chamar outro sistema"},
-	"verb.http_request.would": {"call {method|=GET} {url}", "chamar {method|=GET} {url}"},
-	"verb.http_request.did":   {"called {method|=GET} {url}", "chamou {method|=GET} {url}"},
+	"verb.http_request.would": {"call {method|=POST} {url}[ with {query}]", "chamar {method|=POST} {url}[ com {query}]"},
+	"verb.http_request.did":   {"called {method|=POST} {url}[ with {query}]", "chamou {method|=POST} {url}[ com {query}]"},
 	"verb.http_request.brief": {"called {url}", "chamou {url}"},
 
 	"verb.wait":     {"wait", "esperar"},
@@ -109,6 +113,7 @@ var verbs = table{
 
 // verbArguments name the arguments of verbs in the form.
 var verbArguments = table{
+	"field.accept":        {"Statuses that are no failure", "Status que não são falha"},
 	"field.add_labels":    {"Labels to add", "Etiquetas a adicionar"},
 	"field.after":         {"After", "Depois de"},
 	"field.archived":      {"Archived", "Arquivada"},
@@ -148,6 +153,7 @@ var verbArguments = table{
 	"field.priority":      {"Priority", "Prioridade"},
 	"field.protocol":      {"Protocol number", "Número de protocolo"},
 	"field.q":             {"Search for", "Procurar por"},
+	"field.query":         {"Query", "Parâmetros da consulta"},
 	"field.reason":        {"Reason", "Motivo"},
 	"field.remove_labels": {"Labels to take off", "Etiquetas a tirar"},
 	"field.repeatable":    {"May be repeated", "Pode ser repetida"},

@@ -59,7 +59,10 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 	if r.Mode != rules.Queued && r.Mode != "" {
 		s.Besides = append(s.Besides, w.T("rule.mode."+string(r.Mode)))
 	}
-	if r.Sample > 0 && r.Sample < 1 {
+	switch {
+	case r.Split != nil:
+		s.Besides = append(s.Besides, w.T("rule.split", fmt.Sprintf("%.0f %%", r.Sample*100), r.Split.Group))
+	case r.Sample > 0 && r.Sample < 1:
 		s.Besides = append(s.Besides, w.T("rule.sample", fmt.Sprintf("%.0f %%", r.Sample*100)))
 	}
 	if r.FromAny {
