@@ -321,9 +321,9 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	return waits, nil
 }
 
-// HasLabel reports whether the conversation has a label.
-func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
-	v, err := f.Fact(ctx, "conversation")
+// HasLabel reports whether the conversation or the contact has a label.
+func (f *facts) HasLabel(ctx context.Context, of, name string) (bool, error) {
+	v, err := f.Fact(ctx, of)
 	if err != nil {
 		return false, err
 	}
@@ -335,8 +335,18 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.recordAnswer("has_label("+name+")", has)
+	f.recordAnswer(journal.AnswerLabel(of, name), has)
 	return has, nil
+}
+
+// Labels returns the names of the labels of a conversation or a contact.
+func (f *facts) Labels(ctx context.Context, _ string, fact map[string]any) ([]any, error) {
+	labels, err := f.lane.workspace.Desk.LabelNames(f.asking(ctx), fact)
+	if err != nil {
+		return nil, &deskError{err}
+	}
+	f.recordAnswer(journal.AnswerLabels(fact), labels)
+	return labels, nil
 }
 
 // CountEvents counts the events of the lane.

@@ -73,6 +73,9 @@ type Desk interface {
 	// label_ids.
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 
+	// LabelNames returns the names of the labels in a fact's label_ids, without the unknown ones.
+	LabelNames(ctx context.Context, fact map[string]any) ([]any, error)
+
 	// Items yields what a schedule's each names. The filters' names are those of the rule language,
 	// their values are rendered.
 	Items(ctx context.Context, each string, where map[string]any) iter.Seq2[Item, error]

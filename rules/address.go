@@ -74,7 +74,7 @@ func (c *compiler) constantText(x *Expression) (string, error) {
 		return "", fmt.Errorf("%s is not a constant", x.Text)
 	}
 	v, err := NewEvaluation(context.Background(), &Rule{vars: c.vars}, nil).Value(x)
-	return textOf(v), err
+	return TextOf(v), err
 }
 
 // onlyAnswers reports whether an expression reads nothing but answers of other systems, and

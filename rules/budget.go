@@ -25,6 +25,7 @@ const (
 	zoneCost         = 1 << 16 // of loading a time zone
 	dayCost          = 64      // of a day of business time
 	wordCost         = 16      // per byte split into words
+	editCost         = 8       // per byte of two words compared for typing mistakes
 	maxItems         = 1 << 20 // of all lists together, counted by the virtual machine
 )
 

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func place(n *source.Node) string {
 func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calendar {
 	what := fmt.Sprintf("the calendar %q", name)
 	before := len(c.problems)
-	if !c.mapping(n, what, "timezone", "open", "holidays") {
+	if !c.mapping(n, what, "timezone", "open", "holidays", "special") {
 		return nil
 	}
 	config := calendar.Config{Open: make(map[time.Weekday][]calendar.Shift)}
@@ -64,6 +65,9 @@ func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calend
 	}
 	if open := c.required(n, what, "open"); open != nil {
 		c.openingHours(open, &config)
+	}
+	if special := n.Get("special"); special != nil {
+		c.specialDays(special, &config)
 	}
 	if holidays := n.Get("holidays"); holidays != nil {
 		for _, item := range oneOrMore(holidays) {
@@ -91,7 +95,14 @@ func calendarSource(n *source.Node, config calendar.Config) string {
 	for _, d := range config.Holidays {
 		holidays = append(holidays, fmt.Sprintf("%q", d.String()))
 	}
-	return fmt.Sprintf("{timezone: %s, open: %s, holidays: [%s]}", n.Get("timezone").Flow(), n.Get("open").Flow(), strings.Join(holidays, ", "))
+	for _, h := range config.Closed {
+		holidays = append(holidays, fmt.Sprintf("%q", h.String()))
+	}
+	special := ""
+	if n.Get("special") != nil {
+		special = ", special: " + n.Get("special").Flow()
+	}
+	return fmt.Sprintf("{timezone: %s, open: %s, holidays: [%s]%s}", n.Get("timezone").Flow(), n.Get("open").Flow(), strings.Join(holidays, ", "), special)
 }
 
 // calendarHint suggests a name for an unknown calendar.
@@ -131,23 +142,7 @@ func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
 			c.report(p.Key, "", "%v", err)
 			continue
 		}
-		var shifts []calendar.Shift
-		for _, item := range oneOrMore(p.Value) {
-			s, ok := c.text(item, "opening hours")
-			if !ok {
-				continue
-			}
-			shift, err := calendar.ParseShift(s)
-			if err != nil {
-				hint := ""
-				if strings.EqualFold(s, "closed") || strings.EqualFold(s, "fechado") {
-					hint = "leave out the days on which it is closed"
-				}
-				c.report(item, hint, "%v", err)
-				continue
-			}
-			shifts = append(shifts, shift)
-		}
+		shifts := c.shifts(p.Value, "leave out the days on which it is closed")
 		for _, day := range weekdays {
 			if days[day] != nil {
 				c.report(p.Key, fmt.Sprintf("it stands in %q too", days[day].Value), "the hours of %s are given twice", strings.ToLower(day.String()))
@@ -155,6 +150,54 @@ func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
 			days[day] = p.Key
 			config.Open[day] = shifts
 		}
+	}
+}
+
+// shifts reads one or several shifts. The hint tells what to write for a closed day.
+func (c *compiler) shifts(n *source.Node, closedHint string) (shifts []calendar.Shift) {
+	for _, item := range oneOrMore(n) {
+		s, ok := c.text(item, "opening hours")
+		if !ok {
+			continue
+		}
+		shift, err := calendar.ParseShift(s)
+		if err != nil {
+			hint := ""
+			if strings.EqualFold(s, "closed") || strings.EqualFold(s, "fechado") {
+				hint = closedHint
+			}
+			c.report(item, hint, "%v", err)
+			continue
+		}
+		shifts = append(shifts, shift)
+	}
+	return shifts
+}
+
+// specialDays reads the hours of single days.
+func (c *compiler) specialDays(n *source.Node, config *calendar.Config) {
+	if n.Kind != source.Mapping {
+		c.report(n, "as in { 2026-12-24: [08:00-12:00], 12-26: [] }", "special must be a mapping of days to hours, not %s", n.Kind)
+		return
+	}
+	for _, p := range n.Pairs {
+		date, err := calendar.ParseSpecialDate(p.Key.Value)
+		if err != nil {
+			c.report(p.Key, "", "%v", err)
+			continue
+		}
+		if p.Value.Kind == source.Null {
+			c.report(p.Value, "write [] for a day on which it is closed", "the hours of %s are missing", p.Key.Value)
+			continue
+		}
+		shifts := c.shifts(p.Value, "write [] for a day on which it is closed")
+		for i, shift := range shifts {
+			if j := slices.IndexFunc(shifts[:i], shift.Overlaps); j >= 0 {
+				c.report(p.Value, "", "the shifts %s and %s of %s overlap", shifts[j], shift, p.Key.Value)
+				break
+			}
+		}
+		config.Special = append(config.Special, calendar.SpecialDay{Date: date, Shifts: shifts})
 	}
 }
 
@@ -174,14 +217,25 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 			c.report(n, "the path starts from the rule file's folder", "%v", err)
 			return
 		}
-		dates, err := calendar.ParseICS(text)
+		if config.Location == nil {
+			return // the missing zone is reported
+		}
+		dates, hours, err := calendar.ParseICS(text, config.Location)
 		if err != nil {
 			c.report(n, "", "%s: %v", s, err)
 			return
 		}
 		config.Holidays = append(config.Holidays, dates...)
+		config.Closed = append(config.Closed, hours...)
 	case calendar.IsCountry(s):
 		config.Countries = append(config.Countries, s)
+	case strings.Contains(s, " "):
+		hours, err := calendar.ParseClosedHours(s)
+		if err != nil {
+			c.report(n, "hours of a day are written like 2026-12-24 14:00-18:00", "%v", err)
+			return
+		}
+		config.Closed = append(config.Closed, hours)
 	default:
 		date, err := calendar.ParseDate(s)
 		if err != nil {

@@ -187,7 +187,7 @@ func (c *compiler) template(n *source.Node, segments []template.Segment, env *en
 		return nil
 	}
 	if len(v.pieces) == 1 {
-		return &Value{whole: v.pieces[0].expression}
+		return &Value{whole: v.pieces[0].expression, text: want == Text}
 	}
 	return v
 }

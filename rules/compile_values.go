@@ -42,12 +42,16 @@ func (c *compiler) static(n *source.Node, what string) (string, bool) {
 		return "", false
 	}
 	e := NewEvaluation(context.Background(), &Rule{vars: c.vars}, nil)
+	e.exact = true // a duration may be meant to be read again
 	out, err := e.Render(v)
 	if err != nil {
 		c.report(n, "", "%v", err)
 		return "", false
 	}
-	return textOf(out), true
+	if d, ok := out.(time.Duration); ok {
+		return duration.Format(d), true
+	}
+	return TextOf(out), true
 }
 
 func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {

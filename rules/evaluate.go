@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"time"
@@ -22,7 +23,10 @@ type Facts interface {
 	Fact(ctx context.Context, name string) (any, error)
 	HumanActive(ctx context.Context, within time.Duration) (bool, error)
 	CustomerWaiting(ctx context.Context) (time.Duration, error)
-	HasLabel(ctx context.Context, name string) (bool, error)
+	// HasLabel reports whether the conversation or the contact, as fact says, has a label.
+	HasLabel(ctx context.Context, fact, name string) (bool, error)
+	// Labels returns the names of the labels of a fact by its label_ids, without the unknown ones.
+	Labels(ctx context.Context, name string, fact map[string]any) ([]any, error)
 	CountEvents(ctx context.Context, typ string, within time.Duration) (int, error)
 }
 
@@ -41,6 +45,7 @@ type Evaluation struct {
 	spoken     map[string]string // words of texts, cached
 	explaining bool              // read no more facts
 	language   Language          // of messages to people
+	exact      bool              // durations in texts are in the language's own form
 }
 
 // NewEvaluation returns an evaluation of a rule's expressions.
@@ -97,6 +102,11 @@ func (e *Evaluation) Value(x *Expression) (any, error) {
 			return nil, err
 		}
 	}
+	for _, name := range x.labels {
+		if err := e.nameLabels(name); err != nil {
+			return nil, err
+		}
+	}
 	e.spent, e.gathered = 0, x.env.gathers
 	out, err := e.vm.Run(x.program, e.env)
 	if err != nil {
@@ -114,7 +124,7 @@ func byName(v any) any {
 	}
 	out := make(map[string]any, len(groups))
 	for key, list := range groups {
-		out[textOf(key)] = list
+		out[TextOf(key)] = list
 	}
 	return out
 }
@@ -150,6 +160,29 @@ func (e *Evaluation) load(fact string) error {
 		return fmt.Errorf("fetch the %s: %w", fact, err)
 	}
 	e.env[fact] = v
+	return nil
+}
+
+// nameLabels adds the names of its labels to a fact that was loaded. They are looked up only for an
+// expression that reads them, because that may take a call.
+func (e *Evaluation) nameLabels(name string) error {
+	fact, ok := e.env[name].(map[string]any)
+	if !ok || fact["labels"] != nil {
+		return nil
+	}
+	labels := []any{}
+	if ids, _ := fact["label_ids"].([]any); len(ids) > 0 {
+		if e.explaining {
+			return errNotAsked
+		}
+		var err error
+		if labels, err = e.facts.Labels(e.ctx, name, fact); err != nil {
+			return fmt.Errorf("fetch the labels of the %s: %w", name, err)
+		}
+	}
+	fact = maps.Clone(fact) // others share it
+	fact["labels"] = labels
+	e.env[name] = fact
 	return nil
 }
 

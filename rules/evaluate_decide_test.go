@@ -200,7 +200,7 @@ func TestRender(t *testing.T) {
 		{"a time", `We open {{ next_open('office') }}.`, "We open 2026-11-14 09:00."},
 		{"a time of the service", `Opened {{ attendance.opened_at.Format("02/01 15:04") }}.`, "Opened 13/11 17:30."},
 		{"a formatted time", `{{ next_open("office").Format("02/01 15h04") }}!`, "14/11 09h00!"},
-		{"a duration", `{{ event.age }} ago`, "1m ago"},
+		{"a duration", `{{ event.age }} ago`, "1 min ago"},
 		{"numbers", `{{ vars.tries }} {{ 1 + 1 }} {{ 0.5 }}`, "3 2 0.5"},
 		{"lists", `{{ vars.vips }}!`, "Ana, Bia!"},
 		{"braces and quotes in an expression", `{{ {"a": {"b": "}}"}}.a.b }}!`, "}}!"},

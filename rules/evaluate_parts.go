@@ -148,8 +148,8 @@ func brief(v any) any {
 	return v
 }
 
-// textOf writes a value into a text.
-func textOf(v any) string {
+// TextOf returns a value as it reads in a text.
+func TextOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -164,11 +164,11 @@ func textOf(v any) string {
 	case time.Time:
 		return v.Format("2006-01-02 15:04")
 	case time.Duration:
-		return duration.Format(v)
+		return duration.Readable(v)
 	case []any:
 		texts := make([]string, len(v))
 		for i, item := range v {
-			texts[i] = textOf(item)
+			texts[i] = TextOf(item)
 		}
 		return strings.Join(texts, ", ")
 	case []string:

@@ -30,6 +30,7 @@ type Expression struct {
 
 	program *vm.Program
 	needs   []string // the facts it reads
+	labels  []string // the facts and results whose labels it reads the names of
 	calls   []string // the language's functions it calls
 	result  *Type
 	keys    keySet // what must hold for it to be true, for the index
@@ -143,7 +144,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
-	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
+	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(node)
 	x.data = dataUses(node, text)
 	x.parts = partsOf(node)

@@ -41,7 +41,16 @@ func (w *world) CustomerWaiting(context.Context) (time.Duration, error) {
 	return w.waiting, nil
 }
 
-func (w *world) HasLabel(_ context.Context, name string) (bool, error) {
+func (w *world) Labels(_ context.Context, name string, _ map[string]any) ([]any, error) {
+	w.asked = append(w.asked, "labels of "+name)
+	var labels []any
+	for _, l := range w.labels {
+		labels = append(labels, l)
+	}
+	return labels, nil
+}
+
+func (w *world) HasLabel(_ context.Context, _, name string) (bool, error) {
 	w.asked = append(w.asked, "has_label")
 	for _, l := range w.labels {
 		if l == name {

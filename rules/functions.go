@@ -3,14 +3,12 @@ package rules
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/expr-lang/expr/conf"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // An argumentKind says which arguments of a function the checker inspects.
@@ -21,6 +19,7 @@ const (
 	calendarArgument
 	durationArgument
 	eventArgument
+	patternArgument
 )
 
 // A function is one of the language's own, beside expr's.
@@ -32,6 +31,7 @@ type function struct {
 	needs     string // the fact it asks about
 	reads     string // the scope of the call that it makes
 	asks      bool   // it calls the service or the journal
+	mayBeNil  bool   // it gives nil where there is nothing
 	result    *Type
 	types     []any
 	call      func(e *Evaluation, args []any) (any, error)
@@ -162,13 +162,39 @@ var functions = []*function{
 			if !ok {
 				return nil, fmt.Errorf("has_label needs a text, not %s", inWords(args[0]))
 			}
-			return e.facts.HasLabel(e.ctx, name)
+			return e.facts.HasLabel(e.ctx, vocabulary.Conversation, name)
 		},
 	},
 	{
-		Name: "says", Signature: "says(words, …)", Doc: "whether the message's text, or with `gather` one of them, has one of the words or phrases (texts or lists of texts), as whole words, ignoring case and accents",
+		Name: "contact_has_label", Signature: "contact_has_label(name)", Doc: "whether the contact has the label",
+		needs: "contact", reads: "contacts:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			name, ok := args[0].(string)
+			if !ok {
+				return nil, fmt.Errorf("contact_has_label needs a text, not %s", inWords(args[0]))
+			}
+			return e.facts.HasLabel(e.ctx, vocabulary.Contact, name)
+		},
+	},
+	{
+		Name: "says", Signature: "says(words, …)", Doc: "whether the message's text, or with `gather` one of them, has one of the words or phrases (texts or lists of texts), as whole words, ignoring case and accents; ª and º are a and o",
 		needs: "message", result: Flag, types: []any{new(func(string, ...string) bool), new(func(...any) bool)},
 		call: says,
+	},
+	{
+		Name: "says_like", Signature: "says_like(words, …)", Doc: "as `says`, and forgives a typing mistake in a word of five letters or more, two from nine on, and plurals of Portuguese, English and Spanish",
+		needs: "message", result: Flag, types: []any{new(func(string, ...string) bool), new(func(...any) bool)},
+		call: saysLike,
+	},
+	{
+		Name: "extract", Signature: "extract(text, pattern)", Doc: "what the first group of a pattern finds in a text, or without a group the whole pattern; nil where it finds nothing",
+		arguments: []argumentKind{plainArgument, patternArgument}, mayBeNil: true, result: Text, types: []any{new(func(string, string) string)},
+		call: extract,
+	},
+	{
+		Name: "number", Signature: "number(text)", Doc: "the first number in a text, written like `1.234,56` or `1,234.56`; nil where there is none",
+		mayBeNil: true, result: Number, types: []any{new(func(string) float64)},
+		call: number,
 	},
 	{
 		Name: "count_events", Signature: "count_events(type, duration)", Doc: "how many events of the type the journal has for this lane within the duration",
@@ -203,77 +229,6 @@ func functionNames() []string {
 		names[i] = f.Name
 	}
 	return names
-}
-
-// says takes gathered messages too, so that a burst counts as one text.
-func says(e *Evaluation, args []any) (any, error) {
-	texts, err := e.messageTexts()
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range texts {
-		if err := e.pay(wordCost * len(text)); err != nil {
-			return nil, err
-		}
-		text = e.wordsIn(text)
-		for _, a := range args {
-			list, ok := a.([]any)
-			if !ok {
-				list = []any{a}
-			}
-			for _, item := range list {
-				words, ok := item.(string)
-				if !ok {
-					return nil, fmt.Errorf("says needs texts, not %s", inWords(item))
-				}
-				if err := e.pay(wordCost * len(words)); err != nil {
-					return nil, err
-				}
-				if w := plainWords(words); w != "" && strings.Contains(text, " "+w+" ") {
-					return true, nil
-				}
-			}
-		}
-	}
-	return false, nil
-}
-
-// wordsIn returns the words of a text, with a space before and behind each. It caches them, because
-// many rules search the same texts.
-func (e *Evaluation) wordsIn(text string) string {
-	words, known := e.spoken[text]
-	if !known {
-		words = " " + plainWords(text) + " "
-		if e.spoken == nil || len(e.spoken) >= maxCachedTexts {
-			e.spoken = make(map[string]string)
-		}
-		e.spoken[text] = words
-	}
-	return words
-}
-
-// maxCachedTexts bounds that cache.
-const maxCachedTexts = 100
-
-// plainWords returns the words of a text in lower case, without accents, with one space between
-// them.
-func plainWords(s string) string {
-	// Most texts have no accents; only the others pay for removing them.
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			s = norm.NFC.String(strings.Map(withoutAccent, norm.NFD.String(s)))
-			break
-		}
-	}
-	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
-}
-
-// withoutAccent drops combining accents of a decomposed text.
-func withoutAccent(r rune) rune {
-	if unicode.Is(unicode.Mn, r) {
-		return -1
-	}
-	return r
 }
 
 func asTime(v any) (time.Time, error) {

@@ -25,6 +25,12 @@ func (instrumentation) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok && exprFunctions[callee.Value] != nil {
+			if f := functionByName[callee.Value]; f != nil {
+				compilePatterns(f, n)
+				if f.mayBeNil {
+					mayBeNil(n)
+				}
+			}
 			passEvaluation(n)
 		}
 	case *ast.BinaryNode:
@@ -118,7 +124,8 @@ func (c *entryCount) Visit(node *ast.Node) {
 	}
 }
 
-// A pattern is a compiled pattern of `matches` with its cost per byte, which grows with its size.
+// A pattern is a compiled pattern of `matches` or `extract` with its cost per byte, which grows
+// with its size.
 type pattern struct {
 	*regexp.Regexp
 	cost int
@@ -130,6 +137,15 @@ func newPattern(text string) pattern {
 		cost += patternSize(re) / 2
 	}
 	return pattern{regexp.MustCompile(text), cost}
+}
+
+// compilePatterns compiles the patterns among a call's arguments, which are written out.
+func compilePatterns(f *function, call *ast.CallNode) {
+	for i, a := range call.Arguments {
+		if s, ok := a.(*ast.StringNode); ok && f.argument(i) == patternArgument {
+			call.Arguments[i] = &ast.ConstantNode{Value: newPattern(s.Value)}
+		}
+	}
 }
 
 // replace puts the call of a hidden function where a node stood, with the same type.

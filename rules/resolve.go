@@ -28,6 +28,7 @@ type resolver struct {
 	calendars []string
 	vars      []string // constants it reads; "*" if unknown
 	counts    []string // events that it counts; all if unknown
+	labels    []string // the facts and results whose labels are read
 	patterns  int      // the size of the patterns
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
@@ -177,6 +178,9 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 		return Anything
 	}
 	if t := base.Field(property.Value); t != nil {
+		if property.Value == "labels" && (base == ConversationType || base == ContactType) {
+			return r.labelNames(n, t)
+		}
 		return t
 	}
 	switch {
@@ -194,6 +198,19 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	return r.report(n.Property, "", "%s is %s and has no fields", tree.Describe(n.Node), base)
 }
 
+// labelNames notes that the names of the labels of a fact or a step's result are read. They are
+// looked up before the expression is evaluated, so it must be called by its name.
+func (r *resolver) labelNames(n *ast.MemberNode, t *Type) *Type {
+	base, ok := n.Node.(*ast.IdentifierNode)
+	if !ok || slices.ContainsFunc(r.variables, func(v Field) bool { return v.Name == base.Value }) {
+		return r.report(n.Property, "write conversation.labels, contact.labels, or the id of a step before .labels", "the labels of %s cannot be looked up", tree.Describe(n.Node))
+	}
+	if !slices.Contains(r.labels, base.Value) {
+		r.labels = append(r.labels, base.Value)
+	}
+	return t
+}
+
 func isSteps(n ast.Node) bool { return tree.IsName(n, "steps") }
 
 func isVars(n ast.Node) bool { return tree.IsName(n, "vars") }
@@ -203,7 +220,7 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	case "..":
 		return r.report(n, "name the values, or compare with < and >", "ranges (..) are not allowed")
 	case "matches":
-		r.pattern(n.Right)
+		r.pattern(n.Right, "matches")
 	}
 	left, right := r.resolve(n.Left), r.resolve(n.Right)
 	switch n.Operator {
@@ -247,10 +264,10 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 }
 
 // pattern bounds the size of patterns and requires literals: a customer's text is never a pattern.
-func (r *resolver) pattern(n ast.Node) {
+func (r *resolver) pattern(n ast.Node, of string) {
 	s, ok := n.(*ast.StringNode)
 	if !ok {
-		r.report(n, "put the pattern in quotes", "the pattern behind matches must be written out")
+		r.report(n, "put the pattern in quotes", "the pattern of %s must be written out", of)
 		return
 	}
 	re, err := syntax.Parse(s.Value, syntax.Perl)

@@ -73,8 +73,8 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 	if f.needs != "" {
 		r.has(n, f.needs)
 	}
-	if f.Name == "says" && len(n.Arguments) == 0 {
-		return r.report(n, "write says(\"word\", \"another\")", "says names no words, so it is never true")
+	if (f.Name == "says" || f.Name == "says_like") && len(n.Arguments) == 0 {
+		return r.report(n, fmt.Sprintf("write %s(\"word\", \"another\")", f.Name), "%s names no words, so it is never true", f.Name)
 	}
 	r.all(n.Arguments)
 	for i, argument := range n.Arguments {
@@ -155,6 +155,8 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 				r.report(n, "", "%v", err)
 			}
 		}
+	case patternArgument:
+		r.pattern(n, f.Name)
 	case eventArgument:
 		if written && !slices.Contains(eventNames, s.Value) {
 			r.report(n, source.DidYouMean(s.Value, eventNames), "unknown event %q", s.Value)

@@ -62,7 +62,11 @@ func calendarSchema() object {
 		"properties": object{
 			"timezone": object{"type": "string", "description": "an IANA zone", "examples": []string{"America/Sao_Paulo"}},
 			"open":     object{"type": "object", "description": "days to hours: mon-fri: [08:00-12:00, 13:30-18:00]", "additionalProperties": hours},
-			"holidays": oneOrMany(object{"type": "string", "description": "a country code, a date, or an .ics file", "examples": append([]string{"2026-12-24", "holidays.ics"}, calendar.Countries()...)}),
+			"holidays": oneOrMany(object{"type": "string", "description": "a country code, a date, hours of a date, or an .ics file", "examples": append([]string{"2026-12-24", "2026-12-24 14:00-18:00", "holidays.ics"}, calendar.Countries()...)}),
+			"special": object{
+				"type": "object", "description": "single days to hours, before holidays and open: { 2026-12-24: [08:00-12:00], 12-31: [] }; a day without its year is of every year",
+				"propertyNames": object{"pattern": `^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$`}, "additionalProperties": hours,
+			},
 		},
 	}
 }

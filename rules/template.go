@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -18,6 +20,7 @@ const maxText = 64 << 10
 type Value struct {
 	constant any
 	whole    *Expression
+	text     bool // a time or a duration that the whole expression gives is written as a text
 	pieces   []piece
 	list     []*Value
 	fields   []Setting
@@ -86,6 +89,12 @@ func (e *Evaluation) Render(v *Value) (any, error) {
 		if err != nil {
 			return nil, v.whole.failed(err)
 		}
+		switch out.(type) {
+		case time.Time, time.Duration:
+			if v.text {
+				return TextOf(out), nil
+			}
+		}
 		return out, nil
 	case v.pieces != nil:
 		return e.text(v.pieces)
@@ -124,7 +133,10 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 			if size(v, 64) > evaluationBudget {
 				return "", &ExpressionError{Message: errBudget.Error(), Err: errBudget}
 			}
-			text = textOf(v)
+			text = TextOf(v)
+			if d, ok := v.(time.Duration); ok && e.exact {
+				text = duration.Format(d)
+			}
 			if p.address != notEscaped {
 				text = escapeValue(text)
 			}

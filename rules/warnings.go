@@ -98,7 +98,7 @@ func (r *Rule) waitsLong() bool {
 // readsContent reports whether a condition reads the text of the message.
 func readsContent(conditions []*Expression) bool {
 	return slices.ContainsFunc(conditions, func(x *Expression) bool {
-		return slices.Contains(x.calls, "says") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
+		return slices.Contains(x.calls, "says") || slices.Contains(x.calls, "says_like") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
 	})
 }
 

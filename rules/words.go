@@ -12,6 +12,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/phrases"
 )
@@ -177,7 +178,7 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 	var arguments []string
 	for _, a := range n.Arguments {
 		words, ok := w.valueWords(a)
-		if s, literal := a.(*ast.StringNode); literal && callee.Value == "says" {
+		if s, literal := a.(*ast.StringNode); literal && (callee.Value == "says" || callee.Value == "says_like") {
 			words = quote(s.Value)
 		}
 		if !ok {
@@ -186,8 +187,8 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 		arguments = append(arguments, words)
 	}
 	switch {
-	case callee.Value == "says" && len(arguments) > 0:
-		return w.either(truth, "condition.says", strings.Join(arguments, w.t("condition.or")))
+	case (callee.Value == "says" || callee.Value == "says_like") && len(arguments) > 0:
+		return w.either(truth, phrases.Code("condition."+callee.Value), strings.Join(arguments, w.t("condition.or")))
 	case len(arguments) != 1:
 		return ""
 	}
@@ -197,7 +198,7 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 			return w.t("condition.open", arguments[0])
 		}
 		return w.t("condition.closed", arguments[0])
-	case "human_active", "has_label":
+	case "human_active", "has_label", "contact_has_label":
 		return w.either(truth, phrases.Code("condition."+callee.Value), arguments[0])
 	}
 	return ""
@@ -306,8 +307,10 @@ func (w *wording) wordsOf(v any) string {
 		return string(text)
 	case time.Time:
 		return v.Format(w.t("condition.moment"))
+	case time.Duration:
+		return duration.Format(v) // not rounded: it is compared
 	}
-	return textOf(v)
+	return TextOf(v)
 }
 
 // quote writes a text in quotes, and of a long one the beginning.

@@ -2,11 +2,11 @@ package builtin
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
 )
 
 // args are the rendered arguments of a step. An optional argument whose expression gave nil counts
@@ -19,17 +19,7 @@ func (a args) has(name string) bool { _, ok := a[name]; return ok }
 // text returns an argument as text; empty if there is none.
 func (a args) text(name string) string { return textOf(a[name]) }
 
-func textOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
-}
+func textOf(v any) string { return rules.TextOf(v) }
 
 // requiredText returns a text, or an error if it is missing or empty.
 func (a args) requiredText(name string) (string, error) {

@@ -48,6 +48,24 @@ func (d *Desk) HasLabel(ctx context.Context, fact map[string]any, label string) 
 	return slices.Contains(labels, any(id)), nil
 }
 
+// LabelNames returns the names of the labels of a conversation or a contact. It leaves out those
+// whose names are unknown.
+func (d *Desk) LabelNames(ctx context.Context, fact map[string]any) ([]any, error) {
+	ids, _ := fact["label_ids"].([]any)
+	names := make([]any, 0, len(ids))
+	for _, id := range ids {
+		text, _ := id.(string)
+		name, err := d.desk.directory.Name(ctx, service.KindLabel, text)
+		if err != nil {
+			return nil, failedTo("read the names of labels", err)
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // failedTo wraps an error with what was being done, and marks it.
 func failedTo(do string, err error) error {
 	if err == nil {

@@ -180,4 +180,30 @@ func TestHasLabel(t *testing.T) {
 	if _, err := d.tells.HasLabel(t.Context(), conversation, "vpi"); !actions.IsPermanent(err) || !strings.Contains(err.Error(), "did you mean vip?") {
 		t.Errorf("a label that is not there: %v", err)
 	}
+	// The names leave out what has none.
+	some := m{"label_ids": []any{d.id(service.KindLabel, "vip"), "unknown", d.id(service.KindLabel, "after-hours")}}
+	if diff := cmp.Diff([]any{"vip", "after-hours"}, must(d.tells.LabelNames(t.Context(), some))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{}, must(d.tells.LabelNames(t.Context(), nil))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMissingNames shows that a name that the service does not have is nil, and never empty.
+func TestMissingNames(t *testing.T) {
+	facts := builtin.NewFacts(service.NewOfflineDirectory(service.Snapshot{}), nil)
+	for what, fact := range map[string]m{
+		"conversation": must(facts.Conversation(t.Context(), service.Conversation{ChannelID: "x", AssigneeID: "x", SectorID: "x"})),
+		"contact":      facts.Contact(service.Contact{}),
+		"attendance":   must(facts.Attendance(t.Context(), service.Attendance{AssigneeID: "x", SectorID: "x", Assignee: &service.Person{ID: "x"}})),
+		"card":         must(facts.MovedCard(t.Context(), service.Card{BoardID: "x", StageID: "x"}, "x", "x")),
+		"row":          facts.Report(service.Report{ByPerson: []service.ReportRow{{ID: "x"}}})["by_person"].([]any)[0].(m),
+	} {
+		for name, v := range fact {
+			if (strings.HasSuffix(name, "name") || name == "company" || name == "city") && v != nil {
+				t.Errorf("%s of the %s is %q", name, what, v)
+			}
+		}
+	}
 }

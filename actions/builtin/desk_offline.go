@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
@@ -40,4 +41,13 @@ func (o *Offline) Carried(ctx context.Context, e rules.Event) (map[string]any, a
 // HasLabel is Desk.HasLabel. A label that is not in the snapshot is a permanent error.
 func (o *Offline) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	return o.desk.HasLabel(ctx, fact, label)
+}
+
+// LabelNames is Desk.LabelNames. A label that is not in the snapshot is a permanent error.
+func (o *Offline) LabelNames(ctx context.Context, fact map[string]any) ([]any, error) {
+	names, err := o.desk.LabelNames(ctx, fact)
+	if ids, _ := fact["label_ids"].([]any); err == nil && len(names) < len(ids) {
+		return nil, actions.Permanent(errors.New("the names of some labels are not known"))
+	}
+	return names, err
 }

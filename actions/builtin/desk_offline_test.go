@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -39,6 +40,12 @@ func TestOfflineReadsTheSame(t *testing.T) {
 	}
 	if _, err := offline.HasLabel(t.Context(), labels, "unheard-of"); err == nil {
 		t.Error("a label that nobody knows is no error")
+	}
+	if names, err := offline.LabelNames(t.Context(), labels); !cmp.Equal(names, []any{"vip"}) || err != nil {
+		t.Errorf("the labels are %v, %v", names, err)
+	}
+	if names, err := offline.LabelNames(t.Context(), m{"label_ids": []any{"unknown"}}); !actions.IsPermanent(err) {
+		t.Errorf("a label without a known name gives %v, %v", names, err)
 	}
 }
 

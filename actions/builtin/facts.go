@@ -10,8 +10,8 @@ import (
 )
 
 // Facts turns the service's objects into what expressions see of them: maps with exactly the fields
-// of the types in package rules. Fields that the service leaves out are nil; names and texts are
-// empty instead, so that they can be searched.
+// of the types in package rules. Fields that the service leaves out are nil, as are empty names;
+// other texts are empty instead. The names of labels are nil until they are asked for.
 type Facts struct {
 	directory *service.Directory
 	own       func(context.Context, service.Message) (bool, error)
@@ -110,7 +110,7 @@ func (f *Facts) Report(r service.Report) map[string]any {
 			if name == "by_day" {
 				item["day"] = orNil(row.Day)
 			} else {
-				item["id"], item["name"] = orNil(row.ID), row.Name
+				item["id"], item["name"] = orNil(row.ID), orNil(row.Name)
 			}
 			list[i] = item
 		}

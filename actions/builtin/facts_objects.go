@@ -30,8 +30,8 @@ func messageMembers(m service.Message, by any) [9]member {
 
 func conversationFact(c service.Conversation) map[string]any {
 	fact := map[string]any{
-		"id": orNil(c.ID), "kind": orNil(c.Kind), "name": c.Name, "archived": c.Archived, "pinned": c.Pinned, "muted": c.Muted,
-		"unread": c.Unread, "label_ids": listOf(c.LabelIDs), "channel": orNil(c.ChannelID), "channel_name": nil,
+		"id": orNil(c.ID), "kind": orNil(c.Kind), "name": orNil(c.Name), "archived": c.Archived, "pinned": c.Pinned, "muted": c.Muted,
+		"unread": c.Unread, "label_ids": listOf(c.LabelIDs), "labels": nil, "channel": orNil(c.ChannelID), "channel_name": nil,
 		"assignee": orNil(c.AssigneeID), "assignee_name": nil, "sector": orNil(c.SectorID), "sector_name": nil,
 		"contact_id": orNil(c.ContactID), "last_message": nil,
 	}
@@ -43,8 +43,8 @@ func conversationFact(c service.Conversation) map[string]any {
 
 func contactFact(c service.Contact) map[string]any {
 	return map[string]any{
-		"id": orNil(c.ID), "name": c.Name, "phone": c.Phone, "company": orNil(c.Company), "city": orNil(c.City),
-		"channel_id": orNil(c.ChannelID), "label_ids": listOf(c.LabelIDs), "blocked": c.Blocked,
+		"id": orNil(c.ID), "name": orNil(c.Name), "phone": c.Phone, "company": orNil(c.Company), "city": orNil(c.City),
+		"channel_id": orNil(c.ChannelID), "label_ids": listOf(c.LabelIDs), "labels": nil, "blocked": c.Blocked,
 	}
 }
 

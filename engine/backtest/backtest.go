@@ -32,6 +32,8 @@ type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	// HasLabel fails if the label is unknown.
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
+	// LabelNames fails if a label is unknown.
+	LabelNames(ctx context.Context, fact map[string]any) ([]any, error)
 }
 
 // Options configure a backtest. Journal, Desk and Schemas are required; every other zero value

@@ -10,8 +10,10 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A recordedDesk provides facts from the recorded answers.
@@ -206,7 +208,7 @@ func (d recordedDesk) HasLabel(ctx context.Context, fact map[string]any, label s
 		return false, d.broken(err)
 	}
 	q, _ := engine.InquiryOf(ctx)
-	question := "has_label(" + label + ")"
+	question := journal.AnswerLabel(factName(fact), label)
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
 		return false, d.broken(err)
@@ -215,6 +217,36 @@ func (d recordedDesk) HasLabel(ctx context.Context, fact map[string]any, label s
 		return has, nil
 	}
 	return false, d.missing(q, question)
+}
+
+// LabelNames returns the recorded answer, or what the labels are called now.
+func (d recordedDesk) LabelNames(ctx context.Context, fact map[string]any) ([]any, error) {
+	q, _ := engine.InquiryOf(ctx)
+	question := journal.AnswerLabels(fact)
+	raw, ok, err := d.recorded(ctx, q, question)
+	if err != nil {
+		return nil, d.broken(err)
+	}
+	var names []any
+	if ok && json.Unmarshal(raw, &names) == nil {
+		return names, nil
+	}
+	names, err = d.Desk.LabelNames(ctx, fact)
+	switch {
+	case err == nil:
+		return names, nil
+	case !actions.IsPermanent(err):
+		return nil, d.broken(err)
+	}
+	return nil, d.missing(q, question)
+}
+
+// factName returns whether a fact with labels is the contact or the conversation.
+func factName(fact map[string]any) vocabulary.Fact {
+	if _, ok := fact["phone"]; ok {
+		return vocabulary.Contact
+	}
+	return vocabulary.Conversation
 }
 
 // Items gives none: those that were found then are recorded as events of their own.

@@ -26,6 +26,8 @@ type Journal interface {
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
+	// LabelNames fails if a label is unknown.
+	LabelNames(ctx context.Context, fact map[string]any) ([]any, error)
 }
 
 // Options configure an Explainer. Journal, Desk and Rules are required; every other zero value

@@ -161,13 +161,13 @@ func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	return length, nil
 }
 
-// HasLabel returns the recorded answer, or what the recorded conversation shows.
-func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
-	if v, ok := f.answer("has_label(" + name + ")"); ok {
+// HasLabel returns the recorded answer, or what the recorded conversation or contact shows.
+func (f *facts) HasLabel(ctx context.Context, of, name string) (bool, error) {
+	if v, ok := f.answer(journal.AnswerLabel(of, name)); ok {
 		has, _ := v.(bool)
 		return has, nil
 	}
-	v, err := f.Fact(ctx, "conversation")
+	v, err := f.Fact(ctx, of)
 	if err != nil {
 		return false, err
 	}
@@ -180,9 +180,25 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	}
 	has, err := f.desk.HasLabel(ctx, fact, name)
 	if err != nil {
+		if of == vocabulary.Contact {
+			return false, f.missing("explain.ask_contact_label", name)
+		}
 		return false, f.missing("explain.ask_label", name)
 	}
 	return has, nil
+}
+
+// Labels returns the recorded answer, or what the labels of the fact are called now.
+func (f *facts) Labels(ctx context.Context, name string, fact map[string]any) ([]any, error) {
+	if v, ok := f.answer(journal.AnswerLabels(fact)); ok {
+		labels, _ := v.([]any)
+		return labels, nil
+	}
+	labels, err := f.desk.LabelNames(ctx, fact)
+	if err != nil {
+		return nil, f.missing("explain.ask_labels", name)
+	}
+	return labels, nil
 }
 
 // CountEvents returns the recorded count.

@@ -80,6 +80,10 @@ func (w worlds) HasLabel(_ context.Context, fact map[string]any, label string) (
 	return slices.Contains(fact["label_ids"].([]any), any(label)), nil
 }
 
+func (w worlds) LabelNames(_ context.Context, fact map[string]any) ([]any, error) {
+	return fact["label_ids"].([]any), nil
+}
+
 func (w worlds) Items(context.Context, string, map[string]any) iter.Seq2[engine.Item, error] {
 	return nil
 }

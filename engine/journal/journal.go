@@ -166,6 +166,22 @@ const AnswerNow = "now()"
 // what caused it.
 const AnswerClaimed = "claimed by"
 
+// AnswerLabel is the question under which it is recorded whether the conversation or the contact
+// has a label.
+func AnswerLabel(fact, label string) string {
+	if fact == "contact" {
+		return "contact_has_label(" + label + ")"
+	}
+	return "has_label(" + label + ")"
+}
+
+// AnswerLabels is the question under which the names of a fact's labels are recorded: by their ids,
+// because a step's result has labels too.
+func AnswerLabels(fact map[string]any) string {
+	ids, _ := fact["label_ids"].([]any)
+	return fmt.Sprintf("labels(%v)", ids)
+}
+
 // GatherNow is the question under which the time is recorded at which a rule decided on its
 // gathered events.
 func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }

@@ -21,21 +21,29 @@ type Config struct {
 	// Countries are codes, as IsCountry knows them, whose national holidays count as Holidays too.
 	// They are known for the years 1970 to 2100.
 	Countries []string
+	// Special holds the shifts of single days. They go before everything else: on such a day
+	// neither Open nor holidays nor Closed count.
+	Special []SpecialDay
+	// Closed are hours of single days that are cut out of the shifts of Open.
+	Closed []ClosedHours
 }
 
 // Calendar knows when a desk is open.
 //
-// An instant is open if its local wall clock lies within a shift, and the date on which that shift
-// starts is not a holiday. A shift over midnight belongs to the day it starts on: the hours after
-// midnight stay open when the next day is a holiday, and are closed when the day before was one.
-// Where summer time skips local time, that time does not exist; where it repeats local time, the
-// time counts twice. Before the year 1 and after 9999 nothing is open.
+// An instant is open if its local wall clock lies within a shift of the date on which that shift
+// starts. The shifts of a date are those of Special, where it has the date; none on a holiday; and
+// else those of its weekday, without the closed hours. A shift over midnight belongs to the day it
+// starts on: the hours after midnight stay open when the next day is a holiday, and are closed when
+// the day before was one. Where summer time skips local time, that time does not exist; where it
+// repeats local time, the time counts twice. Before the year 1 and after 9999 nothing is open.
 //
 // A Calendar does not change and may be used by many goroutines.
 type Calendar struct {
 	location *time.Location
 	shifts   [7][]shift  // by weekday; ascending by start
 	holidays [][]holiday // of each country and of the dates given, each ascending by day
+	special  specialDays
+	closed   []shift // from 1970-01-01 on, by the wall clock; ascending, and no two of them touch
 }
 
 // shift is a Shift in seconds.
@@ -72,6 +80,12 @@ func New(cfg Config) (*Calendar, error) {
 	if c.holidays, err = listHolidays(cfg.Countries, cfg.Holidays); err != nil {
 		return nil, err
 	}
+	if c.special, err = newSpecialDays(cfg.Special); err != nil {
+		return nil, err
+	}
+	if c.closed, err = joinClosed(cfg.Closed); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
@@ -85,6 +99,10 @@ func inSeconds(list []Shift) []shift {
 	for _, s := range list {
 		shifts = append(shifts, shift{seconds(s.Start), seconds(s.End)})
 	}
-	slices.SortFunc(shifts, func(a, b shift) int { return cmp.Compare(a.start, b.start) })
+	sortByStart(shifts)
 	return shifts
+}
+
+func sortByStart(shifts []shift) {
+	slices.SortFunc(shifts, func(a, b shift) int { return cmp.Compare(a.start, b.start) })
 }

@@ -45,6 +45,9 @@ func (d Date) exists() bool { return dateOf(d.midnight()) == d }
 // dayNumber counts the days from 1970-01-01 to d.
 func (d Date) dayNumber() int64 { return floorDiv(d.midnight().Unix(), secondsPerDay) }
 
+// dateOfDay is the inverse of dayNumber.
+func dateOfDay(day int64) Date { return dateOf(time.Unix(day*secondsPerDay, 0).UTC()) }
+
 // floorDiv divides rounding down, also below zero, where Go's own division rounds up.
 func floorDiv(a, b int64) int64 {
 	q := a / b

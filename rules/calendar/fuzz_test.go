@@ -30,8 +30,10 @@ func FuzzParseICS(f *testing.F) {
 	f.Add([]byte(vevent("UID:a", "DTSTART;TZID=\"a:b\":20261224T090000Z", "DURATION:P1DT2H3M4S", "RDATE:20270101,20270102", "STATUS:CANCELLED")))
 	f.Add([]byte(ics("BEGIN:VEVENT\nUID:a\nDTSTART:00010101\nRRULE:FREQ=YEARLY;INTERVAL=9;UNTIL=21000101\nEND:VEVENT",
 		"BEGIN:VEVENT\nUID:a\nRECURRENCE-ID:20271224\nDTSTART:2027", " 1223\nEND:VEVENT")))
+	f.Add([]byte(vevent("UID:a", "DTSTART:00010101T000001Z", "DTEND;TZID=Asia/Kathmandu:00010103T090000", "RRULE:FREQ=YEARLY;UNTIL=20991231T000000Z", "EXDATE:20270101T000001Z")))
+	zone := mustZone(f, "America/Sao_Paulo")
 	f.Fuzz(func(t *testing.T, src []byte) {
-		dates, err := ParseICS(src)
+		dates, hours, err := ParseICS(src, zone)
 		if err != nil {
 			return
 		}
@@ -45,6 +47,15 @@ func FuzzParseICS(f *testing.F) {
 			if !d.exists() {
 				t.Errorf("%s does not exist", d)
 			}
+		}
+		for _, h := range hours {
+			if again, err := ParseClosedHours(h.String()); err != nil || again != h {
+				t.Errorf("%s is read as %s, %v", h, again, err)
+			}
+		}
+		open := map[time.Weekday][]Shift{time.Monday: {{0, time.Hour}}}
+		if _, err := New(Config{Location: zone, Open: open, Holidays: dates, Closed: hours}); err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -63,6 +74,8 @@ func FuzzCalendar(f *testing.F) {
 		from := time.Unix(unix, int64(nanos%1e9))
 		cfg := randomConfig(r, mustZone(t, zones[int(zone)%len(zones)]), from.UTC())
 		cfg.Holidays = slices.DeleteFunc(cfg.Holidays, func(d Date) bool { return !d.exists() })
+		cfg.Closed = slices.DeleteFunc(cfg.Closed, func(h ClosedHours) bool { return !h.Date.exists() })
+		cfg.Special = slices.DeleteFunc(cfg.Special, func(s SpecialDay) bool { return s.Date.Year != 0 && !s.Date.exists() })
 		if seed%3 == 0 {
 			cfg.Countries = []string{"br"}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Bounds on an iCalendar file, so that a wrong download costs an error and not memory.
@@ -13,19 +14,24 @@ const (
 	maxICSDates = 5000
 )
 
-// ParseICS returns the dates that the events of an iCalendar file cover, in order, each once.
+// ParseICS returns the days and the hours that the events of an iCalendar file cover, each in order
+// and once.
 //
-// An event covers every date from its start to its end, as written: a time of day and a zone do not
-// move the date. Yearly events are expanded to the year 2100; other recurrences are an error.
-// Cancelled events and excluded dates are left out. A file may have 256 KiB, and its events may
-// cover 5,000 dates, counting one covered twice as two.
-func ParseICS(src []byte) ([]Date, error) {
+// An event of whole days covers every date from its start to its end. An event with hours covers
+// these hours of the wall clock of a zone, in whole minutes: times in UTC or with another TZID are
+// converted to the zone, and times without a zone are taken as they are written. Hours over
+// midnight come as hours of both days.
+//
+// Yearly events are expanded to the year 2100; other recurrences are an error. Cancelled events and
+// excluded dates are left out. A file may have 256 KiB, and its events may cover 5,000 dates,
+// counting one covered twice as two.
+func ParseICS(src []byte, zone *time.Location) ([]Date, []ClosedHours, error) {
 	if len(src) > maxICSBytes {
-		return nil, fmt.Errorf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
+		return nil, nil, fmt.Errorf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
 	}
-	events, err := parseEvents(src)
+	events, err := parseEvents(src, &zoneNames{calendar: zone, known: map[string]*time.Location{}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// An event with a RECURRENCE-ID stands in for one occurrence of the event of the same UID, moved
 	// or cancelled.
@@ -39,7 +45,11 @@ func ParseICS(src []byte) ([]Date, error) {
 		}
 		replaced[e.uid][e.replaces] = true
 	}
-	var dates []Date
+	var (
+		days    []Date
+		hours   []ClosedHours
+		covered int
+	)
 	for _, e := range events {
 		if e.cancelled {
 			continue
@@ -48,18 +58,25 @@ func ParseICS(src []byte) ([]Date, error) {
 		if e.replaces == (Date{}) {
 			elsewhere = replaced[e.uid]
 		}
-		covered, err := e.dates(elsewhere, maxICSDates-len(dates))
-		if err != nil {
-			return nil, err
+		starts := e.starts(elsewhere)
+		if covered += len(starts) * e.covers(); covered > maxICSDates {
+			return nil, nil, e.line.errorf("with this event the file covers more than %d dates: correct its DTEND, or export only the holidays", maxICSDates)
 		}
-		dates = append(dates, covered...)
+		for _, start := range starts {
+			if e.start.timed {
+				hours = append(hours, e.hours(start, zone)...)
+			} else {
+				days = append(days, e.days(start)...)
+			}
+		}
 	}
-	slices.SortFunc(dates, Date.Compare)
-	return slices.Compact(dates), nil
+	slices.SortFunc(days, Date.Compare)
+	slices.SortFunc(hours, ClosedHours.compare)
+	return slices.Compact(days), slices.Compact(hours), nil
 }
 
 // parseEvents reads the VEVENT components of a file.
-func parseEvents(src []byte) ([]*event, error) {
+func parseEvents(src []byte, zones *zoneNames) ([]*event, error) {
 	var (
 		events     []*event
 		components []string // those begun and not yet ended, outermost first
@@ -76,7 +93,7 @@ func parseEvents(src []byte) ([]*event, error) {
 			begun = p
 			components = append(components, strings.ToUpper(p.value))
 			if p.is("VEVENT") {
-				events = append(events, &event{line: line})
+				events = append(events, &event{line: line, zones: zones})
 			}
 		case p.name == "END":
 			last := len(components) - 1
@@ -143,7 +160,7 @@ func unfold(src []byte) []line {
 	return lines
 }
 
-// property is a parsed line: its name and parameters in upper case, and its value.
+// property is a parsed line: its name in upper case, its parameters and its value.
 type property struct {
 	line
 	name, parameters, value string
@@ -160,11 +177,27 @@ func parseProperty(l line) (property, bool) {
 		case r == '"':
 			quoted = !quoted
 		case r == ':' && !quoted:
-			name, parameters, _ := strings.Cut(strings.ToUpper(l.text[:i]), ";")
-			return property{l, name, parameters, strings.TrimSpace(l.text[i+1:])}, name != ""
+			name, parameters, _ := strings.Cut(l.text[:i], ";")
+			return property{l, strings.ToUpper(name), parameters, strings.TrimSpace(l.text[i+1:])}, name != ""
 		}
 	}
 	return property{}, false
+}
+
+// parameter returns the value of a parameter, without quotes.
+func (p property) parameter(name string) (string, bool) {
+	quoted := false
+	for part := range strings.FieldsFuncSeq(p.parameters, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return r == ';' && !quoted
+	}) {
+		if key, value, ok := strings.Cut(part, "="); ok && strings.EqualFold(strings.TrimSpace(key), name) {
+			return strings.Trim(strings.TrimSpace(value), `"`), true
+		}
+	}
+	return "", false
 }
 
 // quote quotes what a file says, shortened to fit a message.

@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// event is what a VEVENT says about dates. Times are kept as written, on a clock without a zone.
+// event is what a VEVENT says about dates and hours.
 type event struct {
 	line      line // of its BEGIN
+	zones     *zoneNames
 	uid       string
-	start     time.Time
-	end       time.Time     // exclusive; zero when there is none
-	length    time.Duration // instead of end
-	repeats   *yearly       // nil when it happens once
-	also      []Date        // further starts
-	except    []Date        // starts that do not happen
-	replaces  Date          // the start of the occurrence that this one stands in for
+	start     moment
+	end       moment // exclusive; in the zone of the start when the event is finished
+	length    time.Duration
+	repeats   *yearly  // nil when it happens once
+	also      []moment // further starts
+	except    []moment // starts that do not happen
+	instead   moment   // the start of the occurrence that this one stands in for
+	replaces  Date     // of instead, in the zone of the start
 	cancelled bool
 }
 
@@ -31,27 +33,25 @@ func (e *event) set(p property) error {
 	case "STATUS":
 		e.cancelled = strings.EqualFold(p.value, "CANCELLED")
 	case "DTSTART":
-		e.start, err = p.time(p.value)
+		e.start, err = e.zones.moment(p, p.value)
 	case "DTEND":
-		e.end, err = p.time(p.value)
+		e.end, err = e.zones.moment(p, p.value)
 	case "DURATION":
 		e.length, err = p.duration()
 	case "RRULE":
 		if e.repeats != nil {
 			return p.errorf("the event has a second RRULE: make two events of it")
 		}
-		e.repeats, err = parseYearly(p)
+		e.repeats, err = parseYearly(p, e.zones)
 	case "RDATE":
-		e.also, err = p.appendDates(e.also)
+		e.also, err = e.zones.appendMoments(e.also, p)
 	case "EXDATE":
-		e.except, err = p.appendDates(e.except)
+		e.except, err = e.zones.appendMoments(e.except, p)
 	case "RECURRENCE-ID":
-		if strings.Contains(p.parameters, "RANGE=") {
+		if _, ranged := p.parameter("RANGE"); ranged {
 			return p.errorf("RECURRENCE-ID with RANGE is not supported: end the yearly event with UNTIL and begin another")
 		}
-		var t time.Time
-		t, err = p.time(p.value)
-		e.replaces = dateOf(t)
+		e.instead, err = e.zones.moment(p, p.value)
 	case "EXRULE":
 		return p.errorf("EXRULE is not supported: list the dates with EXDATE")
 	}
@@ -60,70 +60,92 @@ func (e *event) set(p property) error {
 
 // finish checks what only the whole event shows.
 func (e *event) finish() error {
-	switch {
-	case e.start.IsZero():
+	if e.start.clock.IsZero() {
 		return e.line.errorf("the event has no DTSTART: say on which date it starts, for example DTSTART;VALUE=DATE:20261224")
-	case e.end.IsZero():
-		e.end = e.start.Add(e.length)
-	case e.end.Before(e.start):
+	}
+	zone := e.start.zone
+	if e.end = e.end.in(zone); e.end.clock.IsZero() {
+		e.end.clock = e.start.clock.Add(e.length)
+	}
+	switch length := e.end.clock.Sub(e.start.clock); {
+	case length < 0:
 		return e.line.errorf("the event ends before it starts: correct its DTEND")
+	case length == 0 && e.start.timed:
+		return e.line.errorf("the event has a time and ends when it starts: give it a DTEND, or a DTSTART without a time, for example DTSTART;VALUE=DATE:20261224, to close the day")
+	}
+	if !e.instead.clock.IsZero() {
+		e.replaces = dateOf(e.instead.in(zone).clock)
+	}
+	for _, m := range e.also {
+		if m = m.in(zone); m.timed && (!e.start.timed || clockOf(m.clock) != clockOf(e.start.clock)) {
+			return e.line.errorf("an RDATE of the event has another time than its DTSTART: make it an event of its own")
+		}
 	}
 	if e.repeats != nil {
-		return e.repeats.fits(e.start)
+		return e.repeats.fits(e.start.clock)
 	}
 	return nil
 }
 
-// dates returns the dates that the event covers with all its occurrences but the replaced ones, or
-// an error when there are more than most.
-func (e *event) dates(replaced map[Date]bool, most int) ([]Date, error) {
-	first := dateOf(e.start).midnight()
-	// The end is exclusive, so an end at midnight does not touch the date it is on.
-	last := dateOf(e.end.Add(-1)).midnight()
-	covers := max(1, int(last.Sub(first)/day)+1)
-	starts := []Date{dateOf(e.start)}
+// starts returns the dates on which the event starts, in its own zone, but for the replaced ones.
+func (e *event) starts(replaced map[Date]bool) []Date {
+	starts := []Date{dateOf(e.start.clock)}
 	if e.repeats != nil {
 		starts = e.repeats.starts(e.start)
 	}
-	starts = append(starts, e.also...)
+	for _, m := range e.also {
+		starts = append(starts, dateOf(m.in(e.start.zone).clock))
+	}
 	except := map[Date]bool{}
-	for _, d := range e.except {
-		except[d] = true
+	for _, m := range e.except {
+		except[dateOf(m.in(e.start.zone).clock)] = true
 	}
-	starts = slices.DeleteFunc(starts, func(d Date) bool { return except[d] || replaced[d] })
-	if len(starts)*covers > most {
-		return nil, e.line.errorf("with this event the file covers more than %d dates: correct its DTEND, or export only the holidays", maxICSDates)
-	}
+	return slices.DeleteFunc(starts, func(d Date) bool { return except[d] || replaced[d] })
+}
+
+// covers returns how many dates one occurrence of the event covers, in its own zone.
+func (e *event) covers() int {
+	first := dateOf(e.start.clock).midnight()
+	// The end is exclusive, so an end at midnight does not touch the date it is on.
+	last := dateOf(e.end.clock.Add(-1)).midnight()
+	return max(1, int(last.Sub(first)/day)+1)
+}
+
+// days returns the dates that an event of whole days covers when it starts on a date.
+func (e *event) days(start Date) []Date {
 	var dates []Date
-	for _, start := range starts {
-		for i := range covers {
-			dates = append(dates, dateOf(start.midnight().AddDate(0, 0, i)))
-		}
+	for i := range e.covers() {
+		dates = append(dates, dateOf(start.midnight().AddDate(0, 0, i)))
 	}
-	return dates, nil
+	return dates
 }
 
-// time reads a date (20261224) or a date with a time (20261224T090000, with a Z for UTC).
-func (p property) time(value string) (time.Time, error) {
-	if t, err := time.Parse("20060102", value); err == nil {
-		return t, nil
+// hours returns the hours that an event with hours covers when it starts on a date, on the wall
+// clock of a zone. Parts of minutes count as whole.
+func (e *event) hours(start Date, zone *time.Location) []ClosedHours {
+	sinceMidnight := clockOf(e.start.clock)
+	first := moment{start.midnight().Add(sinceMidnight), e.start.zone, true}
+	last := moment{first.clock.Add(e.end.clock.Sub(e.start.clock)), e.start.zone, true}
+	from := first.in(zone).clock.Truncate(time.Minute)
+	to := last.in(zone).clock.Add(time.Minute - 1).Truncate(time.Minute)
+	if !to.After(from) {
+		// The clock is set back between them.
+		to = from.Add(last.clock.Sub(first.clock) + time.Minute - 1).Truncate(time.Minute)
 	}
-	if t, err := time.Parse("20060102T150405", strings.TrimSuffix(value, "Z")); err == nil {
-		return t, nil
-	}
-	return time.Time{}, p.errorf("%s %s is not a date that exists: write it as 20261224 or 20261224T090000", p.name, quote(value))
-}
-
-// appendDates appends the dates of a list.
-func (p property) appendDates(dates []Date) ([]Date, error) {
-	for value := range strings.SplitSeq(p.value, ",") {
-		t, err := p.time(strings.TrimSpace(value))
-		if err != nil {
-			return nil, err
+	var hours []ClosedHours
+	for at := from; at.Before(to); {
+		midnight := dateOf(at).midnight()
+		end := midnight.Add(day)
+		if to.Before(end) {
+			end = to
 		}
-		dates = append(dates, dateOf(t))
+		// Outside these years nothing is open.
+		if date := dateOf(at); date.Year >= 1 && date.Year <= 9999 {
+			hours = append(hours, ClosedHours{date, Shift{at.Sub(midnight), end.Sub(midnight)}})
+		}
+		at = end
 	}
-	return dates, nil
+	return hours
 }
 
 var durationForm = regexp.MustCompile(`^\+?P(?:(\d{1,4})W|(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?)$`)

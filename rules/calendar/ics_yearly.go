@@ -9,15 +9,15 @@ import (
 // yearly is a recurrence on the same date every year, or every few years.
 type yearly struct {
 	property
-	interval   int       // years
-	count      int       // occurrences; 0 is no bound
-	until      time.Time // the last date; zero is no bound
-	month, day int       // what BYMONTH and BYMONTHDAY say; 0 is nothing
+	interval   int    // years
+	count      int    // occurrences; 0 is no bound
+	until      moment // the last start; zero is no bound
+	month, day int    // what BYMONTH and BYMONTHDAY say; 0 is nothing
 }
 
 // parseYearly reads an RRULE. Unknown parts are an error, for a holiday on the wrong date is worse
 // than none.
-func parseYearly(p property) (*yearly, error) {
+func parseYearly(p property, zones *zoneNames) (*yearly, error) {
 	y := &yearly{property: p, interval: 1}
 	isYearly := false
 	for part := range strings.SplitSeq(strings.ToUpper(p.value), ";") {
@@ -36,11 +36,11 @@ func parseYearly(p property) (*yearly, error) {
 		case "BYMONTHDAY":
 			y.day, ok = positive(value)
 		case "UNTIL":
-			t, err := p.time(value)
+			until, err := zones.moment(p, value)
 			if err != nil {
 				return nil, err
 			}
-			y.until = t
+			y.until = until
 		case "WKST", "":
 			// The first day of the week does not move a yearly date.
 		default:
@@ -74,10 +74,16 @@ func (y *yearly) fits(start time.Time) error {
 
 // starts returns the dates on which the event recurs, to the last year that is expanded. 29
 // February recurs in leap years.
-func (y *yearly) starts(start time.Time) []Date {
+func (y *yearly) starts(start moment) []Date {
 	var dates []Date
-	for d := dateOf(start); d.Year <= lastYear; d.Year += y.interval {
-		if !y.until.IsZero() && d.Compare(dateOf(y.until)) > 0 || y.count > 0 && len(dates) == y.count {
+	last := dateOf(y.until.clock)
+	if until := y.until.in(start.zone).clock; start.timed && y.until.timed {
+		if last = dateOf(until); clockOf(until) < clockOf(start.clock) {
+			last = dateOf(last.midnight().AddDate(0, 0, -1))
+		}
+	}
+	for d := dateOf(start.clock); d.Year <= lastYear; d.Year += y.interval {
+		if !y.until.clock.IsZero() && d.Compare(last) > 0 || y.count > 0 && len(dates) == y.count {
 			break
 		}
 		if d.exists() {

@@ -38,14 +38,25 @@ func (r *reference) isOpen(t time.Time) bool {
 		r.inShift(time.Date(y, m, d-1, 0, 0, 0, 0, time.UTC), clock+24*time.Hour)
 }
 
+// inShift reports whether a shift that starts on a date is open at a time after its midnight.
 func (r *reference) inShift(date time.Time, clock time.Duration) bool {
-	for _, s := range r.cfg.Open[date.Weekday()] {
-		if s.Start <= clock && clock < s.End {
-			y, m, d := date.Date()
-			return !slices.Contains(r.cfg.Holidays, Date{y, m, d})
+	y, m, d := date.Date()
+	covers := func(s Shift) bool { return s.Start <= clock && clock < s.End }
+	for _, day := range []Date{{y, m, d}, {0, m, d}} {
+		for _, special := range r.cfg.Special {
+			if special.Date == day {
+				return slices.ContainsFunc(special.Shifts, covers)
+			}
 		}
 	}
-	return false
+	if slices.Contains(r.cfg.Holidays, Date{y, m, d}) || !slices.ContainsFunc(r.cfg.Open[date.Weekday()], covers) {
+		return false
+	}
+	at := date.Add(clock)
+	return !slices.ContainsFunc(r.cfg.Closed, func(h ClosedHours) bool {
+		midnight := time.Date(h.Date.Year, h.Date.Month, h.Date.Day, 0, 0, 0, 0, time.UTC)
+		return !at.Before(midnight.Add(h.Hours.Start)) && at.Before(midnight.Add(h.Hours.End))
+	})
 }
 
 // turn returns the first minute after the one of base in which the calendar has turned to open, or
@@ -135,6 +146,23 @@ func randomConfig(r *rand.Rand, loc *time.Location, around time.Time) Config {
 		y, m, d := around.AddDate(0, 0, r.IntN(9)-4).Date()
 		cfg.Holidays = append(cfg.Holidays, Date{y, m, d})
 	}
+	for range r.IntN(4) {
+		y, m, d := around.AddDate(0, 0, r.IntN(9)-4).Date()
+		cfg.Closed = append(cfg.Closed, ClosedHours{Date{y, m, d}, randomShift(r)})
+	}
+	for range r.IntN(4) {
+		y, m, d := around.AddDate(0, 0, r.IntN(9)-4).Date()
+		special := SpecialDay{Date: Date{y, m, d}}
+		if r.IntN(2) == 0 {
+			special.Date.Year = 0
+		}
+		for range r.IntN(3) {
+			special.Shifts = append(special.Shifts, randomShift(r))
+		}
+		if !slices.ContainsFunc(cfg.Special, func(s SpecialDay) bool { return s.Date == special.Date }) {
+			cfg.Special = append(cfg.Special, special)
+		}
+	}
 	return cfg
 }
 
@@ -190,7 +218,7 @@ func TestCalendarAgreesWithReference(t *testing.T) {
 			}
 			compare(t, r, c, newReference(cfg, start, window), start)
 			if t.Failed() {
-				t.Fatalf("zone %s, start %s\nopen %v\nholidays %v", loc, start.In(loc), cfg.Open, cfg.Holidays)
+				t.Fatalf("zone %s, start %s\nopen %v\nholidays %v\nspecial %v\nclosed %v", loc, start.In(loc), cfg.Open, cfg.Holidays, cfg.Special, cfg.Closed)
 			}
 			done++
 		}

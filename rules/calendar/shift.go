@@ -43,6 +43,19 @@ func ParseShift(s string) (Shift, error) {
 	return Shift{start, end}, nil
 }
 
+// String returns the shift as ParseShift reads it.
+func (s Shift) String() string {
+	end := s.End
+	if end > day {
+		end -= day
+	}
+	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
+	return clock(s.Start) + "-" + clock(end)
+}
+
+// Overlaps reports whether two shifts of one day have time in common.
+func (s Shift) Overlaps(other Shift) bool { return s.Start < other.End && other.Start < s.End }
+
 // ParseTimeOfDay reads "9:00" or "09:00" as the time since midnight.
 func ParseTimeOfDay(s string) (time.Duration, error) {
 	hours, minutes, _ := strings.Cut(s, ":")

@@ -30,12 +30,16 @@ func (c *Calendar) walk(from, to int64, yield func(start, end int64) bool) {
 		offset, periodEnd := c.zone(from)
 		periodEnd = min(periodEnd, to)
 		done := from
-		// A shift of the day before may still run.
-		for day := floorDiv(from+offset, secondsPerDay) - 1; day*secondsPerDay-offset < periodEnd; day++ {
+		day := floorDiv(from+offset, secondsPerDay)
+		before := c.shiftsOn(day - 1)
+		for ; day*secondsPerDay-offset < periodEnd; day++ {
 			midnight := day*secondsPerDay - offset
-			for _, s := range c.shiftsOn(day) {
+			today := c.shiftsOn(day)
+			shifts := withNight(before, today)
+			before = today
+			for _, s := range shifts {
 				start := max(midnight+s.start, done)
-				end := min(midnight+s.end, periodEnd)
+				end := min(midnight+min(s.end, secondsPerDay), periodEnd)
 				if start >= end {
 					continue
 				}
@@ -47,6 +51,23 @@ func (c *Calendar) walk(from, to int64, yield func(start, end int64) bool) {
 		}
 		from = periodEnd
 	}
+}
+
+// withNight returns the shifts of a day and what reaches into it of those of the day before, by
+// their start.
+func withNight(before, today []shift) []shift {
+	var all []shift
+	for _, s := range before {
+		if s.end > secondsPerDay {
+			all = append(all, shift{max(s.start-secondsPerDay, 0), s.end - secondsPerDay})
+		}
+	}
+	if all == nil {
+		return today
+	}
+	all = append(all, today...)
+	sortByStart(all)
+	return all
 }
 
 // spans yields the open time like pieces, with pieces that touch joined: where a span starts the
@@ -94,6 +115,9 @@ func (c *Calendar) zone(at int64) (offset, until int64) {
 
 // shiftsOn returns the shifts that start on a day, counted from 1970-01-01.
 func (c *Calendar) shiftsOn(day int64) []shift {
+	if shifts, ok := c.special.on(day); ok {
+		return shifts
+	}
 	const thursday = int64(time.Thursday) // 1970-01-01
 	shifts := c.shifts[((day+thursday)%7+7)%7]
 	if len(shifts) == 0 {
@@ -102,5 +126,5 @@ func (c *Calendar) shiftsOn(day int64) []shift {
 	if _, ok := c.holidayOn(day); ok {
 		return nil
 	}
-	return shifts
+	return c.cut(day, shifts)
 }

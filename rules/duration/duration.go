@@ -64,6 +64,32 @@ func Format(d time.Duration) string {
 	return b.String()
 }
 
+// Readable writes a duration for people, rounded: 30 s, 45 min, 2 h 10 min, 3 d 4 h. It has seconds
+// below a minute only, minutes below a day, and else hours.
+func Readable(d time.Duration) string {
+	if d < 0 {
+		return "-" + Readable(max(d, -math.MaxInt64).Abs())
+	}
+	const day = 24 * time.Hour
+	large, small, largeUnit, smallUnit := time.Duration(0), time.Duration(0), "", ""
+	switch minutes := d.Round(time.Minute); {
+	case d.Round(time.Second) < time.Minute:
+		small, smallUnit = d.Round(time.Second)/time.Second, "s"
+	case minutes < day:
+		large, small, largeUnit, smallUnit = minutes/time.Hour, minutes%time.Hour/time.Minute, "h", "min"
+	default:
+		hours := d.Round(time.Hour)
+		large, small, largeUnit, smallUnit = hours/day, hours%day/time.Hour, "d", "h"
+	}
+	switch {
+	case large == 0:
+		return fmt.Sprintf("%d %s", small, smallUnit)
+	case small == 0:
+		return fmt.Sprintf("%d %s", large, largeUnit)
+	}
+	return fmt.Sprintf("%d %s %d %s", large, largeUnit, small, smallUnit)
+}
+
 // A Span is a length of time, in opening hours where it names a calendar.
 type Span struct {
 	Length   time.Duration

@@ -36,12 +36,17 @@ var conditions = table{
 
 	"condition.says":             {"the message said %s", "a mensagem dizia %s"},
 	"condition.says.not":         {"the message did not say %s", "a mensagem não dizia %s"},
+	"condition.says_like":        {"the message said something like %s", "a mensagem dizia algo como %s"},
+	"condition.says_like.not":    {"the message did not say anything like %s", "a mensagem não dizia nada como %s"},
 	"condition.open":             {"the %s was open", "o calendário %s estava aberto"},
 	"condition.closed":           {"the %s was closed", "o calendário %s estava fechado"},
 	"condition.human_active":     {"somebody of the team had written within %s", "alguém da equipe tinha escrito nos últimos %s"},
 	"condition.human_active.not": {"nobody of the team had written within %s", "ninguém da equipe tinha escrito nos últimos %s"},
 	"condition.has_label":        {"the conversation had the label %s", "a conversa tinha a etiqueta %s"},
 	"condition.has_label.not":    {"the conversation did not have the label %s", "a conversa não tinha a etiqueta %s"},
+
+	"condition.contact_has_label":     {"the contact had the label %s", "o contato tinha a etiqueta %s"},
+	"condition.contact_has_label.not": {"the contact did not have the label %s", "o contato não tinha a etiqueta %s"},
 
 	"condition.time":    {"the time", "a hora"},
 	"condition.waiting": {"the time that the customer had waited", "o tempo que o cliente tinha esperado"},

@@ -102,6 +102,8 @@ func (d *doubter) compare(field, constant ast.Node) {
 		hint := "compare it with the label's id"
 		if tree.IsName(member.Node, "conversation") {
 			hint = fmt.Sprintf("write has_label(%q)", s.Value)
+		} else if tree.IsName(member.Node, "contact") {
+			hint = fmt.Sprintf("write contact_has_label(%q)", s.Value)
 		}
 		d.doubt(constant, hint, "%s has ids, and %q is none", tree.Describe(member), s.Value)
 	}
@@ -147,7 +149,13 @@ func (d *doubter) call(n *ast.CallNode) {
 			d.doubt(s, "write the parts as those of 2 January 2006, 15:04, as in Format(\"02/01/2006 15:04\")", "%q has nothing of the time in it", s.Value)
 		}
 	}
-	if !tree.IsName(n.Callee, "says") {
+	if tree.IsName(n.Callee, "extract") && len(n.Arguments) == 2 {
+		d.pattern(n.Arguments[1])
+	}
+	name := "says"
+	if tree.IsName(n.Callee, "says_like") {
+		name = "says_like"
+	} else if !tree.IsName(n.Callee, name) {
 		return
 	}
 	for _, argument := range n.Arguments {
@@ -157,7 +165,7 @@ func (d *doubter) call(n *ast.CallNode) {
 		}
 		for _, item := range items {
 			if s, ok := item.(*ast.StringNode); ok {
-				d.words(s)
+				d.words(s, name)
 			}
 		}
 	}
@@ -170,14 +178,15 @@ func isText(n ast.Node, text string) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-func (d *doubter) words(s *ast.StringNode) {
+// words checks what says or says_like is to find.
+func (d *doubter) words(s *ast.StringNode, name string) {
 	odd := strings.IndexFunc(s.Value, func(r rune) bool { return unicode.IsSymbol(r) && r > unicode.MaxASCII })
 	switch {
 	case !strings.ContainsFunc(s.Value, isWord):
-		d.doubt(s, fmt.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so says never finds it", s.Value)
+		d.doubt(s, fmt.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so %s never finds it", s.Value, name)
 	case odd >= 0:
-		d.doubt(s, "write message.text contains … for that", "says looks at words only, and not at the %c", []rune(s.Value[odd:])[0])
+		d.doubt(s, "write message.text contains … for that", "%s looks at words only, and not at the %c", name, []rune(s.Value[odd:])[0])
 	case strings.Contains(s.Value, "*"):
-		d.doubt(s, "write out each form, or a pattern behind message.text matches", "says looks for whole words, and * stands for nothing")
+		d.doubt(s, "write out each form, or a pattern behind message.text matches", "%s looks for whole words, and * stands for nothing", name)
 	}
 }

@@ -23,7 +23,7 @@ var namedBy = map[string]string{
 func (c *Completer) inExpression(before string) Completions {
 	if m := callBefore.FindStringSubmatch(before); m != nil {
 		kind := "calendar"
-		if m[1] == "has_label" {
+		if strings.HasSuffix(m[1], "has_label") {
 			kind = "label"
 		}
 		return quoted(c.named(kind), m[2])
