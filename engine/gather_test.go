@@ -69,7 +69,8 @@ rules:
 // joins it, and that a run that waits for the message continues at once, before other conversations
 // have their turn.
 func TestGatherThatGrowsWhenItWouldEnd(t *testing.T) {
-	for _, known := range [][]string{{ana, bia}, {bia, ana}} { // lanes that are due together go by name, and that depends on this
+	// Lanes that are due together go by name, which depends on who wrote first.
+	for _, known := range [][]string{{ana, bia}, {bia, ana}} {
 		d := newDesk(t, `
 rules:
   - { id: it, when: message.received, gather: { quiet: 20s, at_most: 2m }, do: [{ send_message: "got {{ len(messages) }}" }] }

@@ -223,7 +223,8 @@ rules:
 // TestAnswerToTheRunBefore shows that a run that was queued does not take the answer that the run
 // before it got for its own, also where it writes to another conversation before it waits.
 func TestAnswerToTheRunBefore(t *testing.T) {
-	for _, first := range []string{"log: hello", "wait: 1s"} { // the wait counts from the event, so the second run's is over
+	// The wait counts from the event, so that of the second run is over when it begins.
+	for _, first := range []string{"log: hello", "wait: 1s"} {
 		t.Run(first, func(t *testing.T) {
 			d := newDesk(t, `
 rules:
