@@ -74,7 +74,7 @@ func TestGatherThatGrowsWhenItWouldEnd(t *testing.T) {
 		d := newDesk(t, `
 rules:
   - { id: it, when: message.received, gather: { quiet: 20s, at_most: 2m }, do: [{ send_message: "got {{ len(messages) }}" }] }
-  - { id: asks, when: message.received, if: 'message.text == "go"', do: [{ wait_for: { event: message.received, timeout: 5m } }, { send_message: thanks }] }
+  - { id: asks, when: message.received, if: 'message.text == "go"', do: [{ wait_for: { event: message.received, timeout: 5m, claim: false } }, { send_message: thanks }] }
   - id: tells
     when: message.received
     if: message.text == "yes"
