@@ -70,7 +70,7 @@ func TestHistoryHidesSecrets(t *testing.T) {
 // TestHistoryIsBounded shows that a page with texts as large as they may be, made to be slow to
 // hide in, takes no longer than others.
 func TestHistoryIsBounded(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("the race detector takes processor time of its own")
 	}
 	d := newEditorDesk(t)

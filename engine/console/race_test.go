@@ -1,0 +1,6 @@
+//go:build race
+
+package console
+
+// raceDetector takes processor time of its own.
+const raceDetector = true
