@@ -12,9 +12,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
-	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // act carries out a step of an action: it plans a call, records the intent, makes the call, records
@@ -128,7 +126,7 @@ func (k *walk) planCall(ctx context.Context, action actions.Action, step *action
 	taken.State, taken.Error, rec.Why = journal.StepOpen, "", nil
 	taken.Attempts++
 	k.touch(k.run, taken)
-	return k.recordIntent(ctx, taken, rec, before, k.messageSlots(rec.Intent)...)
+	return k.recordIntent(ctx, taken, rec, before, k.messageSlots(ctx, rec.Intent)...)
 }
 
 // laneOf returns the lane in which a call is made: that of the object it touches, which need not be
@@ -193,43 +191,6 @@ func (k *walk) stopForHold(ctx context.Context, on journal.Hold) error {
 		k.holdRun(k.run)
 	}
 	return nil
-}
-
-// messageSlots returns the slots that an automatic message takes from the safety bounds.
-func (k *walk) messageSlots(i *actions.Intent) []journal.Slot {
-	if !slices.Contains(i.Emits, vocabulary.MessageSent) {
-		return nil
-	}
-	take := make([]journal.Slot, 0, 2)
-	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
-		take = append(take, journal.Slot{Key: journal.MessagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
-	}
-	if b := k.workspace.Safety.Messages; b.Times > 0 {
-		take = append(take, journal.Slot{Key: journal.AllMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
-	}
-	return take
-}
-
-// holdForSafety keeps back a message that exceeds a safety bound. It places a hold on the rule
-// whose messages fill the bound: in this conversation, or everywhere if it is the workspace's
-// bound. A rule that has sent none of these messages waits until a slot is free.
-func (k *walk) holdForSafety(ctx context.Context, bound *journal.BoundError) error {
-	h := journal.Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: journal.HoldSafety, Since: k.now()}
-	code := phrases.SafetyMessages
-	if bound.Slot.Key != journal.AllMessages {
-		h.Lane, code = k.lane.Name, phrases.SafetyConversation
-	}
-	h.Why = phrases.New(code, bound.Slot.Times, duration.Format(bound.Slot.Per))
-	h.Reason = h.Why.String()
-	if !bound.Own {
-		k.run.State, k.run.WakeAt = journal.Held, latest(bound.Free, k.now().Add(time.Second))
-		k.run.Because(h.Why)
-		k.touch(k.run)
-		return nil
-	}
-	err := k.engine.placeHold(ctx, h)
-	k.holdRun(k.run)
-	return err
 }
 
 // settle finds out what became of a call that has no receipt. If it returns without done, the

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 func fivePerConversation(o *deskOptions) {
-	o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute}
+	o.safety.PerConversation = duration.Rate{Times: 5, Per: 10 * time.Minute}
 }
 
 // TestBoundOfOneConversation shows that a customer who keeps writing puts the rule on hold in that
@@ -67,7 +67,7 @@ rules:
 func TestBoundFilledByAnother(t *testing.T) {
 	for name, bound := range map[string]func(*deskOptions){
 		"conversation": fivePerConversation,
-		"workspace":    func(o *deskOptions) { o.safety.Messages = engine.Bound{Times: 5, Per: 10 * time.Minute} },
+		"workspace":    func(o *deskOptions) { o.safety.Messages = duration.Rate{Times: 5, Per: 10 * time.Minute} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, `

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // TestOwnMessageIsNoPersons shows that a message that a run has just sent is the engine's own to
@@ -35,7 +35,7 @@ func TestOwnConversationInAnotherLane(t *testing.T) {
 rules:
   - { id: it, when: manual, do: [{ send_message: hello }, { log: "{{ conversation.kind }}" }] }
   - { id: heard, when: message.sent, do: [{ log: x }] }
-`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 2, Per: 10 * time.Minute} })
+`, func(o *deskOptions) { o.safety.PerConversation = duration.Rate{Times: 2, Per: 10 * time.Minute} })
 	w := d.customer(ana, "hello")
 	for i := range 4 {
 		must(d.engine.Accept(t.Context(), rules.Event{

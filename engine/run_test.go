@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -134,7 +134,7 @@ func TestEchoingService(t *testing.T) {
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: "I am a robot" }] }
-`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute} })
+`, func(o *deskOptions) { o.safety.PerConversation = duration.Rate{Times: 5, Per: 10 * time.Minute} })
 	d.live()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
 	seen := 0
@@ -163,7 +163,7 @@ func TestTwoEnginesThatAnswerEachOther(t *testing.T) {
 rules:
   - { id: it, when: message.received, do: [{ send_message: "I am a robot" }] }
 `
-	bounded := func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute} }
+	bounded := func(o *deskOptions) { o.safety.PerConversation = duration.Rate{Times: 5, Per: 10 * time.Minute} }
 	desks := []*desk{newDesk(t, rule, bounded), newDesk(t, rule, bounded)}
 	for _, d := range desks {
 		d.live()

@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -262,7 +263,7 @@ func TestSafetyBound(t *testing.T) {
 rules:
   - { id: it, when: message.received, do: [{ send_message: "I am a robot" }] }
   - { id: other, when: message.received, do: [{ log: heard }] }
-`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute} })
+`, func(o *deskOptions) { o.safety.PerConversation = duration.Rate{Times: 5, Per: 10 * time.Minute} })
 	for range 20 {
 		d.customer(ana, "so am I")
 		d.pass(time.Second)

@@ -16,6 +16,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/memory"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/service"
 )
 
@@ -120,7 +121,7 @@ func newConveyor(t testing.TB, text string) (*conveyor, *engine.Engine) {
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: saoPaulo}
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo,
-		Safety: engine.Safety{PerConversation: engine.Bound{Times: 1e8, Per: time.Hour}, Messages: engine.Bound{Times: 1e8, Per: time.Hour}},
+		Safety: engine.Safety{PerConversation: duration.Rate{Times: 1e8, Per: time.Hour}, Messages: duration.Rate{Times: 1e8, Per: time.Hour}},
 	}
 	e := must(engine.New(engine.Options{Journal: c}, w))
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})

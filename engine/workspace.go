@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A Workspace is one company: what its rules can do, what they can know, and what bounds them.
@@ -36,15 +37,16 @@ type Workspace struct {
 // Safety bounds the automatic messages of a workspace. At a bound, the rule that wants to send is
 // put on hold. Zero values do not bound.
 type Safety struct {
-	PerConversation Bound
-	Messages        Bound
+	PerConversation duration.Rate
+	Messages        duration.Rate
+
+	// Internal reports whether a conversation is a chat of the company's own, such as a supervisor's:
+	// messages to it are not counted. It may be nil.
+	Internal func(ctx context.Context, conversation string) (bool, error)
 }
 
-// A Bound allows so many messages in any window of a length.
-type Bound struct {
-	Times int
-	Per   time.Duration
-}
+// DefaultSafety are the bounds of a workspace that names no others.
+var DefaultSafety = Safety{PerConversation: duration.Rate{Times: 5, Per: 10 * time.Minute}, Messages: duration.Rate{Times: 2000, Per: time.Hour}}
 
 // A Desk answers what rules ask about the service. Its errors are marked like those of actions:
 // without a mark, asking again later may help.

@@ -284,6 +284,7 @@ func testSchema(c *Catalog) object {
 	for _, name := range faultNames {
 		fault[name] = oneOrMany(object{"enum": append(toAny(faultKinds[name]), 429)})
 	}
+	rate := object{"type": "string", "examples": []string{"5 per 10m"}}
 	step := object{"expect": object{"type": "array", "items": object{"anyOf": []object{{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false, "properties": effects}}}}}
 	for _, key := range testStepKeys {
 		if step[key] == nil {
@@ -293,10 +294,13 @@ func testSchema(c *Catalog) object {
 	return object{
 		"type": "object", "additionalProperties": false, "required": []string{"name", "steps"},
 		"properties": object{
-			"name":   text,
-			"rules":  oneOrMany(text),
-			"start":  object{"type": "string", "examples": []string{"2026-11-13T17:50:00-03:00"}},
-			"given":  object{"type": "object", "additionalProperties": false, "properties": state},
+			"name":  text,
+			"rules": oneOrMany(text),
+			"start": object{"type": "string", "examples": []string{"2026-11-13T17:50:00-03:00"}},
+			"given": object{"type": "object", "additionalProperties": false, "properties": state},
+			"safety": object{"type": "object", "additionalProperties": false, "description": "safety bounds, as the configuration has them", "properties": object{
+				"messages_per_conversation": rate, "messages": rate, "internal": oneOrMany(text),
+			}},
 			"faults": object{"anyOf": []object{{"enum": []string{"all"}}, {"type": "object", "additionalProperties": false, "properties": fault}}},
 			"steps":  object{"type": "array", "items": object{"type": "object", "additionalProperties": false, "properties": step}},
 		},

@@ -21,8 +21,15 @@ type Test struct {
 	Given  map[string]any // the sandbox's state
 	Steps  []TestStep
 	Faults []string // deliver twice, crash every_step …
+	Safety TestSafety
 	File   string
 	Line   int
+}
+
+// TestSafety are the safety bounds of a test; zero values are those of every workspace.
+type TestSafety struct {
+	PerConversation, Messages duration.Rate
+	Internal                  []string // phones and ids of conversations that are not counted
 }
 
 // A TestStep is one action, or one check of the effects.
@@ -41,7 +48,7 @@ type ExpectedEffect struct {
 }
 
 var (
-	testKeys     = []string{"name", "rules", "start", "given", "steps", "faults"}
+	testKeys     = []string{"name", "rules", "start", "given", "safety", "steps", "faults"}
 	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "late", "at", "fault", "answer", "expect"}
 	givenKeys    = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
@@ -95,6 +102,9 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	if v := n.Get("given"); v != nil {
 		t.Given = c.testState(v)
 	}
+	if v := n.Get("safety"); v != nil {
+		t.Safety = c.testSafety(v)
+	}
 	if v := n.Get("faults"); v != nil {
 		t.Faults = c.faults(v)
 	}
@@ -112,6 +122,35 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	if !c.problems[before:].HasErrors() {
 		c.set.Tests = append(c.set.Tests, t)
 	}
+}
+
+// testSafety reads safety bounds, as the configuration has them.
+func (c *compiler) testSafety(n *source.Node) (s TestSafety) {
+	if !c.mapping(n, "safety", "messages_per_conversation", "messages", "internal") {
+		return s
+	}
+	for name, to := range map[string]*duration.Rate{"messages_per_conversation": &s.PerConversation, "messages": &s.Messages} {
+		v := n.Get(name)
+		if v == nil {
+			continue
+		}
+		text, ok := c.text(v, name)
+		if !ok {
+			continue
+		}
+		var err error
+		if *to, err = duration.ParseRate(text); err != nil {
+			c.report(v, "as in 5 per 10m", "%v", err)
+		}
+	}
+	if v := n.Get("internal"); v != nil {
+		for _, item := range oneOrMore(v) {
+			if chat, ok := c.text(item, "a phone or a conversation's id"); ok {
+				s.Internal = append(s.Internal, chat)
+			}
+		}
+	}
+	return s
 }
 
 func mapKeys(m map[string]*source.Node) []string {

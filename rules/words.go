@@ -321,3 +321,12 @@ func quote(s string) string {
 	}
 	return `"` + s + `"`
 }
+
+// A Language is a language of messages. The zero value is English.
+type Language = phrases.Language
+
+// The languages.
+const (
+	English    = phrases.English
+	Portuguese = phrases.Portuguese
+)

@@ -3,6 +3,9 @@ package service
 import (
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/google/uuid"
 )
 
 // SamePhone reports whether two numbers, however they are written, reach the same phone. Brazilian
@@ -10,6 +13,12 @@ import (
 func SamePhone(a, b string) bool {
 	a, b = canonicalPhone(a), canonicalPhone(b)
 	return a != "" && a == b
+}
+
+// IsPhoneOrID reports whether a text can name a conversation: by a phone number, which has digits
+// and what people write between them, or by an id.
+func IsPhoneOrID(s string) bool {
+	return uuid.Validate(s) == nil || len(digits(s)) >= 8 && !strings.ContainsFunc(s, unicode.IsLetter)
 }
 
 // PhoneCandidates are the ways to search for a number: as given, its digits, the same with or

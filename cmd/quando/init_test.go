@@ -105,7 +105,7 @@ func TestInitConfig(t *testing.T) {
 	if c.Service.BaseURL != "https://api.example.com/v1" || len(c.Service.Webhook.Secrets) != 1 {
 		t.Errorf("%+v", c.Service)
 	}
-	if c.Listen != d.Listen || c.Journal != d.Journal || c.Keep != d.Keep || !reflect.DeepEqual(c.Console, d.Console) || c.Log != d.Log || c.Safety != d.Safety ||
+	if c.Listen != d.Listen || c.Journal != d.Journal || c.Keep != d.Keep || !reflect.DeepEqual(c.Console, d.Console) || c.Log != d.Log || !reflect.DeepEqual(c.Safety, d.Safety) ||
 		c.Rules != d.Rules || c.Timezone.String() != d.Timezone.String() || c.Service.Timeout != d.Service.Timeout {
 		t.Errorf("the template differs from the defaults:\n%+v\n%+v", c, d)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -164,7 +165,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 		Journal: d.journal, Version: "v1.2.3", Now: d.clock, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{
 			Name: "default", Location: saoPaulo, Rules: d.book,
-			Safety: engine.Safety{PerConversation: engine.Bound{Times: 5, Per: 10 * time.Minute}, Messages: engine.Bound{Times: 2000, Per: time.Hour}},
+			Safety: engine.Safety{PerConversation: duration.Rate{Times: 5, Per: 10 * time.Minute}, Messages: duration.Rate{Times: 2000, Per: time.Hour}},
 			Source: func(r *rules.Rule) string { return strings.Repeat("\n", r.Line-1) + "- id: " + r.ID + "\n" },
 		}},
 		Checks: func(context.Context) []Check {

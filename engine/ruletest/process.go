@@ -1,6 +1,7 @@
 package ruletest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{Name: workspace, Actions: registry, Desk: desk, Location: s.options.Location})
+	out.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{Name: workspace, Actions: registry, Desk: desk, Location: s.options.Location, Safety: safetyOf(s.test, desk)})
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +72,18 @@ func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	return out, nil
 }
 
+// safetyOf returns the safety bounds of a test.
+func safetyOf(t *rules.Test, desk *builtin.Desk) engine.Safety {
+	return engine.Safety{
+		PerConversation: cmp.Or(t.Safety.PerConversation, engine.DefaultSafety.PerConversation),
+		Messages:        cmp.Or(t.Safety.Messages, engine.DefaultSafety.Messages),
+		Internal:        desk.InternalChats(t.Safety.Internal),
+	}
+}
+
 // verbs returns the verbs that ship with the binary and the desk, as clients of the imitated
 // service.
-func (p *process) verbs(t *storyRun) ([]actions.Action, engine.Desk, error) {
+func (p *process) verbs(t *storyRun) ([]actions.Action, *builtin.Desk, error) {
 	client, err := service.New(service.Options{
 		BaseURL: t.network.base + "/v1", APIKey: service.Secret(t.service.APIKey()), MaxWait: -1, Now: t.service.Now, Transport: p.transport,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/backfill"
@@ -97,7 +98,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 			}
 		},
 		Safety: engine.Safety{
-			PerConversation: engine.Bound{Times: s.PerConversation.Times, Per: s.PerConversation.Per}, Messages: engine.Bound{Times: s.Messages.Times, Per: s.Messages.Per},
+			PerConversation: duration.Rate{Times: s.PerConversation.Times, Per: s.PerConversation.Per}, Messages: duration.Rate{Times: s.Messages.Times, Per: s.Messages.Per},
 		},
 	})
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -72,8 +74,9 @@ type Workspace struct {
 	}
 	Rules  string
 	Safety struct {
-		MessagesPerConversation Rate
-		Messages                Rate
+		MessagesPerConversation duration.Rate
+		Messages                duration.Rate
+		Internal                []string // phones and ids of conversations that are not counted
 	}
 	Backfill struct {
 		Every time.Duration // 0 is off
@@ -85,12 +88,6 @@ type Workspace struct {
 		PlainHTTP bool                                 // they may travel unencrypted
 	}
 	Timezone *time.Location
-}
-
-// Rate is a maximum in any window of a length.
-type Rate struct {
-	Times int
-	Per   time.Duration
 }
 
 // Default is the configuration without a file.
@@ -109,8 +106,7 @@ func DefaultWorkspace() Workspace {
 	w.Service.Timeout = 10 * time.Second
 	w.Service.Webhook.Check = 50 * time.Second // what was switched off is active again within a minute
 	w.Backfill.Every, w.Backfill.Cards = 5*time.Minute, 15*time.Second
-	w.Safety.MessagesPerConversation = Rate{5, 10 * time.Minute}
-	w.Safety.Messages = Rate{2000, time.Hour}
+	w.Safety.MessagesPerConversation, w.Safety.Messages = engine.DefaultSafety.PerConversation, engine.DefaultSafety.Messages
 	// A zone that the binary carries always loads; the service's own default is the same.
 	w.Timezone, _ = time.LoadLocation("America/Sao_Paulo")
 	return w
@@ -204,6 +200,7 @@ func (w *Workspace) settings() settings {
 		{"rules", text(&w.Rules)},
 		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
 		{"safety.messages", bound(&w.Safety.Messages)},
+		{"safety.internal", chats(&w.Safety.Internal)},
 		{"backfill.every", durationOrOff(&w.Backfill.Every)},
 		{"backfill.cards", period(&w.Backfill.Cards)},
 		{"http_request.allow", texts(&w.HTTPRequest.Allow)},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/service"
 )
 
@@ -52,8 +53,8 @@ workspaces:
 	}
 	want := []any{
 		"https://desk.example.com/v1", "qsk_1", 20.0, 3 * time.Second, 2, "whsec_1", "127.0.0.1:9999", 45 * 24 * time.Hour,
-		Rate{3, 10 * time.Minute}, Rate{100, time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
-		Rate{2000, time.Hour},
+		duration.Rate{Times: 3, Per: 10 * time.Minute}, duration.Rate{Times: 100, Per: time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
+		duration.Rate{Times: 2000, Per: time.Hour},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -87,11 +88,11 @@ workspaces:
 		s := w.Service
 		return []any{s.BaseURL, string(s.APIKey), s.Rate, s.Timeout, s.Profile, len(s.Webhook.Secrets), s.Webhook.PublicURL, w.Rules, w.Safety.MessagesPerConversation, w.Safety.Messages, w.HTTPRequest.Allow, w.Timezone.String()}
 	}
-	want := []any{"https://acme.example.com/v1", "own", 5.0, 4 * time.Second, "acme.yaml", 2, "https://hooks.example.com/webhook/acme", "of-acme", Rate{1, 5 * time.Minute}, Rate{7, time.Hour}, []string{"own.example.com"}, "America/Manaus"}
+	want := []any{"https://acme.example.com/v1", "own", 5.0, 4 * time.Second, "acme.yaml", 2, "https://hooks.example.com/webhook/acme", "of-acme", duration.Rate{Times: 1, Per: 5 * time.Minute}, duration.Rate{Times: 7, Per: time.Hour}, []string{"own.example.com"}, "America/Manaus"}
 	if diff := cmp.Diff(want, parts(c.Workspaces["acme"])); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	want = []any{"https://bare.example.com/v1", "bare", 0.0, 10 * time.Second, "", 0, "", "rules/bare", Rate{5, 10 * time.Minute}, Rate{2000, time.Hour}, []string(nil), "America/Sao_Paulo"}
+	want = []any{"https://bare.example.com/v1", "bare", 0.0, 10 * time.Second, "", 0, "", "rules/bare", duration.Rate{Times: 5, Per: 10 * time.Minute}, duration.Rate{Times: 2000, Per: time.Hour}, []string(nil), "America/Sao_Paulo"}
 	if diff := cmp.Diff(want, parts(c.Workspaces["bare"])); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -110,7 +111,7 @@ service:
   timeout: 10
 listen: 8080
 console: yes
-safety: { messages: many }
+safety: { messages: many, internal: [Carla] }
 timezone: Brasilia
 log: { level: loud }
 workspaces: { Default Corp: {} }
@@ -127,6 +128,7 @@ http_request: { headers: { erp.example.com: "Bearer ${SECRET}", b.example.com: {
 		`:7:9: "8080" is not an address to listen on`,
 		`:8:10: console must be a mapping, not a value`,
 		`:9:21: "many" is not a bound (as in 5 per 10m)`,
+		`:9:37: "Carla" is neither a phone nor the id of a conversation (as in ["+5511999990000"])`,
 		`:10:11: unknown time zone "Brasilia"`,
 		`:11:15: "loud" is none of the values allowed here (one of: debug, info, warn, error)`,
 		`:12:15: "Default Corp" cannot be a workspace's name`,

@@ -326,20 +326,30 @@ func perSecond(to *float64) func(*reader, *source.Node) {
 }
 
 // bound reads a rate such as 5 per 10m.
-func bound(to *Rate) func(*reader, *source.Node) {
+func bound(to *duration.Rate) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
 		}
-		number, window, _ := strings.Cut(s, " per ")
-		times, err := strconv.Atoi(strings.TrimSpace(number))
-		per, durationErr := duration.Parse(strings.TrimSpace(window))
-		if err != nil || times < 1 || durationErr != nil || per <= 0 {
-			d.report(n, "as in 5 per 10m", "%q is not a bound", s)
+		rate, err := duration.ParseRate(s)
+		if err != nil {
+			d.report(n, "as in 5 per 10m", "%v", err)
 			return
 		}
-		*to = Rate{times, per}
+		*to = rate
+	}
+}
+
+// chats reads phones and ids of conversations.
+func chats(to *[]string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
+		texts(to)(d, n)
+		for _, chat := range *to {
+			if !service.IsPhoneOrID(chat) {
+				d.report(n, "as in [\"+5511999990000\"]", "%q is neither a phone nor the id of a conversation", chat)
+			}
+		}
 	}
 }
 

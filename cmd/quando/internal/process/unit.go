@@ -86,7 +86,7 @@ func systems(w *config.Workspace) ([]builtin.HTTPHost, error) {
 func (u *Unit) engineWorkspace() engine.Workspace {
 	return engine.Workspace{
 		Name: u.Name, Actions: u.actions, Desk: u.desk, Location: u.Timezone, Timeout: u.Service.Timeout, Ahead: u.Client.Ahead,
-		Safety: engine.Safety{PerConversation: engine.Bound(u.Safety.MessagesPerConversation), Messages: engine.Bound(u.Safety.Messages)},
+		Safety: engine.Safety{PerConversation: u.Safety.MessagesPerConversation, Messages: u.Safety.Messages, Internal: u.desk.InternalChats(u.Safety.Internal)},
 	}
 }
 

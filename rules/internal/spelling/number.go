@@ -1,54 +1,12 @@
-package rules
+package spelling
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// extract pays like matches. Its pattern was compiled with the expression.
-func extract(e *Evaluation, args []any) (any, error) {
-	switch text := args[0].(type) {
-	case nil:
-		return nil, nil
-	case string:
-		p := args[1].(pattern)
-		if err := e.pay(p.cost * len(text)); err != nil {
-			return nil, err
-		}
-		match := p.FindStringSubmatchIndex(text)
-		if len(match) > 2 {
-			match = match[2:4]
-		}
-		if match == nil || match[0] < 0 {
-			return nil, nil
-		}
-		return text[match[0]:match[1]], nil
-	}
-	return nil, fmt.Errorf("extract needs a text, not %s", inWords(args[0]))
-}
-
-// number reads the first number of a text.
-func number(e *Evaluation, args []any) (any, error) {
-	switch v := args[0].(type) {
-	case nil:
-		return nil, nil
-	case int, float64:
-		return v, nil
-	case string:
-		if err := e.pay(wordCost * len(v)); err != nil {
-			return nil, err
-		}
-		if n, ok := firstNumber(v); ok {
-			return n, nil
-		}
-		return nil, nil
-	}
-	return nil, fmt.Errorf("number needs a text, not %s", inWords(args[0]))
-}
 
 var (
 	digitGroups = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
@@ -60,9 +18,9 @@ var (
 // maxSign is more bytes than what stands between the sign of a number and its digits.
 const maxSign = 16
 
-// firstNumber returns the first number in a text. It skips digits that are written like no number,
+// FirstNumber returns the first number in a text. It skips digits that are written like no number,
 // such as a date.
-func firstNumber(text string) (float64, bool) {
+func FirstNumber(text string) (float64, bool) {
 	for at := 0; at < len(text); {
 		match := digitGroups.FindStringIndex(text[at:])
 		if match == nil {

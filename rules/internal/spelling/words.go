@@ -1,92 +1,19 @@
-package rules
+// Package spelling compares and reads what people write: words without accents, with typing mistakes
+// and in the plural, and numbers.
+package spelling
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// says takes gathered messages too, so that a burst counts as one text.
-func says(e *Evaluation, args []any) (any, error) {
-	return e.findWords("says", args, func(text, words string) (bool, error) {
-		return strings.Contains(text, " "+words+" "), nil
-	})
-}
-
-// saysLike is says with forgiveness.
-func saysLike(e *Evaluation, args []any) (any, error) {
-	return e.findWords("says_like", args, func(text, words string) (bool, error) {
-		spoken, wanted := strings.Fields(text), strings.Fields(words)
-		for i := 0; i+len(wanted) <= len(spoken); i++ {
-			if found, err := e.allAlike(spoken[i:], wanted); found || err != nil {
-				return found, err
-			}
-		}
-		return false, nil
-	})
-}
-
-// findWords reports whether a message has one of the words or phrases that a function is given.
-// find is called with texts as wordsIn and plainWords return them.
-func (e *Evaluation) findWords(function string, args []any, find func(text, words string) (bool, error)) (any, error) {
-	texts, err := e.messageTexts()
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range texts {
-		if err := e.pay(wordCost * len(text)); err != nil {
-			return nil, err
-		}
-		text = e.wordsIn(text)
-		for _, a := range args {
-			list, ok := a.([]any)
-			if !ok {
-				list = []any{a}
-			}
-			for _, item := range list {
-				words, ok := item.(string)
-				if !ok {
-					return nil, fmt.Errorf("%s needs texts, not %s", function, inWords(item))
-				}
-				if err := e.pay(wordCost * len(words)); err != nil {
-					return nil, err
-				}
-				w := plainWords(words)
-				if w == "" {
-					continue
-				}
-				if found, err := find(text, w); found || err != nil {
-					return found, err
-				}
-			}
-		}
-	}
-	return false, nil
-}
-
-// wordsIn returns the words of a text, with a space before and behind each. It caches them, because
-// many rules search the same texts.
-func (e *Evaluation) wordsIn(text string) string {
-	words, known := e.spoken[text]
-	if !known {
-		words = " " + plainWords(text) + " "
-		if e.spoken == nil || len(e.spoken) >= maxCachedTexts {
-			e.spoken = make(map[string]string)
-		}
-		e.spoken[text] = words
-	}
-	return words
-}
-
-// maxCachedTexts bounds that cache.
-const maxCachedTexts = 100
-
-// plainWords returns the words of a text in lower case, without accents, with one space between
+// Plain returns the words of a text in lower case, without accents, with one space between
 // them.
-func plainWords(s string) string {
+func Plain(s string) string {
 	// Most texts have no accents; only the others pay for removing them.
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
@@ -110,14 +37,9 @@ func withoutAccent(r rune) rune {
 	return r
 }
 
-// allAlike reports whether words begin with those that are wanted, each with its own forgiveness.
-func (e *Evaluation) allAlike(words, wanted []string) (bool, error) {
-	for i, want := range wanted {
-		if found, err := e.alike(words[i], want); !found || err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+// Same reports whether a word is the wanted one, its plural or its singular.
+func Same(word, want string) bool {
+	return word == want || isPlural(word, want) || isPlural(want, word)
 }
 
 // Words of so many letters may have one typing mistake, or two.
@@ -126,21 +48,15 @@ const (
 	lettersForTwoMistakes = 9
 )
 
-// alike reports whether a word is the wanted one, its plural or singular, or the wanted one with
-// typing mistakes. A word with a digit in it has none.
-func (e *Evaluation) alike(word, want string) (bool, error) {
-	if err := e.pay(itemCost); err != nil {
-		return false, err
-	}
-	if word == want || isPlural(word, want) || isPlural(want, word) {
-		return true, nil
-	}
-	if diff := len(word) - len(want); diff > 2*4 || diff < -2*4 { // a letter has at most four bytes
-		return false, nil
-	}
-	if err := e.pay(editCost * (len(word) + len(want))); err != nil {
-		return false, err
-	}
+// MayBeMistyped reports whether two words are so similar in length that Mistyped may be true.
+func MayBeMistyped(word, want string) bool {
+	diff := len(word) - len(want)
+	return diff <= 2*utf8.UTFMax && diff >= -2*utf8.UTFMax
+}
+
+// Mistyped reports whether a word is the wanted one with typing mistakes. A word with a digit in it
+// has none.
+func Mistyped(word, want string) bool {
 	letters := []rune(want)
 	mistakes := 0
 	switch {
@@ -150,7 +66,7 @@ func (e *Evaluation) alike(word, want string) (bool, error) {
 	case len(letters) >= lettersForOneMistake:
 		mistakes = 1
 	}
-	return mistakes > 0 && withinEdits([]rune(word), letters, mistakes), nil
+	return mistakes > 0 && withinEdits([]rune(word), letters, mistakes)
 }
 
 // plurals are the endings of a singular and of its plural, without accents, and the fewest letters
