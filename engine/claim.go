@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,12 +53,13 @@ func recordedClaim(e *journal.Event) (*claim, error) {
 	return c, json.Unmarshal(raw, c)
 }
 
-// mayBeClaimed reports whether a customer's message can cause an event of the type, and a rule can
-// claim messages.
+// mayBeClaimed reports whether a customer's message can cause an event of the type, a rule can
+// start on it, and one can claim messages.
 func (v *visit) mayBeClaimed(typ string) bool {
 	switch typ {
 	case vocabulary.AttendanceOpened, vocabulary.CardCreated, vocabulary.ConversationUpdated:
-		return v.workspace.rules.Load().Claims() || slices.ContainsFunc(v.lane.Runs, isWaitingForEvent)
+		set := v.workspace.rules.Load()
+		return set.Starts(typ) && (set.Claims() || slices.ContainsFunc(v.lane.Runs, isWaitingForEvent))
 	}
 	return false
 }
@@ -131,17 +133,18 @@ func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string
 	return at, conversation, nil
 }
 
+// maxCauses is how many messages around an event are looked at.
+const maxCauses = 50
+
 // causeOf returns the customer's message that caused an event: the last one before it, or the next
 // one, if that came within the slack of clocks. A message that is not recorded yet has no sequence
 // number.
 func (v *visit) causeOf(ctx context.Context, e *journal.Event, f *facts, at time.Time, conversation string) (*journal.Event, error) {
 	lane := actions.ConversationLane(conversation)
-	var near []*journal.Event
-	for m, err := range v.engine.eventsSince(ctx, e.Workspace, lane, []string{vocabulary.MessageReceived}, earlier(at, e.CreatedAt).Add(-time.Minute)) {
-		if err != nil {
-			return nil, err
-		}
-		near = append(near, m)
+	since := earlier(at, e.CreatedAt).Add(-clockSlack)
+	near, err := v.engine.journal.Happened(ctx, e.Workspace, lane, []string{vocabulary.MessageReceived}, since, maxCauses)
+	if err != nil {
+		return nil, fmt.Errorf("look for what caused the event: %w", err)
 	}
 	cause, err := v.nearest(ctx, near, e, f, at)
 	if cause != nil || err != nil || lane != v.lane.Name || !slices.ContainsFunc(v.lane.Runs, isWaitingForEvent) {
@@ -150,7 +153,7 @@ func (v *visit) causeOf(ctx context.Context, e *journal.Event, f *facts, at time
 	if v.fresh != nil {
 		return nil, errRecordFirst
 	}
-	written, err := v.workspace.Desk.Received(f.asking(ctx), conversation, earlier(at, e.CreatedAt).Add(-clockSlack))
+	written, err := v.workspace.Desk.Received(f.asking(ctx), conversation, since)
 	if actions.IsDenied(err) || actions.IsPermanent(err) {
 		return nil, nil // without the messages, only those that are recorded count
 	}
@@ -173,20 +176,19 @@ func (v *visit) nearest(ctx context.Context, messages []*journal.Event, e *journ
 	}
 	var before, after *journal.Event
 	for _, m := range messages {
-		of := v.factsOf(m)
-		written, err := of.happenedAt(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if err := of.load(ctx); err != nil {
-			return nil, err
-		}
-		id := of.about.Message
-		distance := min(at.Sub(written).Abs(), e.CreatedAt.Sub(m.CreatedAt).Abs())
-		if distance > clockSlack || last != "" && ObjectKey(id) != ObjectKey(last) {
+		if min(at.Sub(m.CreatedAt).Abs(), e.CreatedAt.Sub(m.CreatedAt).Abs()) > clockSlack {
 			continue
 		}
-		if later := m.CreatedAt.After(e.CreatedAt) && written.After(at); !later {
+		if last != "" {
+			of := v.factsOf(m)
+			if err := of.load(ctx); err != nil {
+				return nil, err
+			}
+			if ObjectKey(of.about.Message) != ObjectKey(last) {
+				continue
+			}
+		}
+		if later := m.CreatedAt.After(e.CreatedAt) && m.CreatedAt.After(at); !later {
 			before = m
 		} else if after == nil {
 			after = m

@@ -97,7 +97,10 @@ func TestAnswerIsClaimed(t *testing.T) {
 		},
 	}
 	for name, with := range journals {
-		for _, order := range permutations(4) {
+		for i, order := range permutations(4) {
+			if testing.Short() && i%8 != 0 {
+				continue
+			}
 			for _, gap := range []time.Duration{0, time.Second} {
 				if name == "in a database" && (gap == 0 || testing.Short()) {
 					continue

@@ -200,6 +200,9 @@ func bestKeys(r *Rule, shared map[key]int) keySet {
 	return best
 }
 
+// Starts reports whether an event of the type can start a rule.
+func (s *Set) Starts(typ string) bool { return s.index[typ] != nil }
+
 // Looks returns the names of the facts that Candidates reads for an event of the type.
 func (s *Set) Looks(typ string) []string {
 	if t := s.index[typ]; t != nil {
