@@ -179,7 +179,7 @@ var byExamples = []Bug{
 	}},
 	{Name: "how far a schedule has come is written down before its ticks", Edits: []Edit{
 		{"triggers/schedule/tick.go", `	for part := range slices.Chunk(events, maxAtOnce) {
-`, `	for _, p := range s.paces {
+`, `	for _, p := range s.positions {
 		if err := s.options.Cursors.SetCursor(ctx, s.cursor(p.rule), p.at.UTC().Format(time.RFC3339Nano)+" "+p.print); err != nil {
 			return err
 		}
