@@ -1,4 +1,4 @@
-// Package examples holds twelve automations of a support desk, as rules, tests and words.
+// Package examples holds thirteen automations of a support desk, as rules, tests and words.
 package examples
 
 import (

@@ -92,8 +92,8 @@ func TestDemo(t *testing.T) {
 		`18:00      The office closes\.`,
 		`18:01  away-reply            → Marina: “Olá, Marina! Estamos fora do .*…”, label after-hours`,
 		`  Totals at 18:04 on Friday`,
-		`    customers 7 · events \d+ · runs \d+: \d+ done · \d+ stopped · 4 cancelled · 7 waiting · 0 failed`,
-		`    messages 6 · transfers 4 · label changes 5 · cards made 6 · cards moved 1`,
+		`    customers 7 · events \d+ · runs \d+: \d+ done · \d+ stopped · 8 cancelled · 7 waiting · 0 failed`,
+		`    messages 7 · transfers 4 · label changes 5 · cards made 6 · cards moved 1`,
 		`       · · ·  nothing happens for 14h47m`,
 		`09:25  sla-escalation        → João: transferred to Carla, “João, desculpe.*”`,
 	)
@@ -173,7 +173,7 @@ func TestDemoConsole(t *testing.T) {
 	if strings.HasSuffix(address, ":8081") {
 		t.Error(address)
 	}
-	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 19`, "/healthz": "alive", "/readyz": "ready"} {
+	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 20`, "/healthz": "alive", "/readyz": "ready"} {
 		res, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)

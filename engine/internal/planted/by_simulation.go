@@ -126,7 +126,11 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "what was found is told again by its delivery", Edits: []Edit{
-		{"engine/journal/sqlite/ledger_read.go", `		if found {
+		{"engine/journal/sqlite/ledger_read.go", `		found, err := t.matchAndMarkFound(&e.Event)
+		if err != nil {
+			return err
+		}
+		if found {
 			continue
 		}
 `, ``},

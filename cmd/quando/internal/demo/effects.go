@@ -109,7 +109,7 @@ func sentence(effects []actions.Effect, columns int) string {
 		default:
 			w = ", " + w
 		}
-		words, quoted = append(words, cli.Harmless(w)), append(quoted, cli.Harmless(q))
+		words, quoted = append(words, cli.Harmless(w)), append(quoted, cli.Harmless(strings.Join(strings.Fields(q), " ")))
 		if fixed += cli.Width(words[i]); q != "" {
 			quotes++
 			fixed += 3
