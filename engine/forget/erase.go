@@ -41,7 +41,7 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 		table string
 		edit  editor
 	}{
-		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.stopped}, {"audit", t.texted("subject", "detail")},
+		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.stopped}, {"mutes", t.lane}, {"audit", t.texted("subject", "detail")},
 		{"mentions", func(f func(string) any, _ func(string, any)) (bool, error) {
 			left, less := dropped[f("known").(int64)]
 			return !less || left[journal.MentionKey{Kind: journal.MentionKind(text(f("kind"))), Key: text(f("key"))}], nil

@@ -43,8 +43,9 @@ type Journal interface {
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the
 	// caller no longer holds the lane, with a *HeldError when a hold covers its Call, with a
-	// *BoundError when a slot that the change needs is not free, and with ErrChanged when a gather
-	// that the change ends has grown since. The caller may reuse the change after Save has returned.
+	// *MutedError when its Call sends to a muted conversation, with a *BoundError when a slot that the
+	// change needs is not free, and with ErrChanged when a gather that the change ends has grown
+	// since. The caller may reuse the change after Save has returned.
 	Save(ctx context.Context, lane *Lane, change *Change) error
 
 	// Due returns when the next lane is due; the zero time when none is. It ignores claimed lanes and
@@ -63,6 +64,13 @@ type Journal interface {
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
+
+	// Mute mutes and unmutes conversations. When it has returned, Save refuses every message to a
+	// conversation that it has muted. Muted returns the mute of a conversation at a time, nil if there
+	// is none, and Mutes returns all.
+	Mute(ctx context.Context, changes ...MuteChange) error
+	Muted(ctx context.Context, workspace, lane string, at time.Time) (*Mute, error)
+	Mutes(ctx context.Context, at time.Time) ([]Mute, error)
 
 	// Cursor returns a position that SetCursor stored; empty when there is none.
 	Cursor(ctx context.Context, name string) (string, error)
@@ -347,6 +355,12 @@ type Change struct {
 	// Call is the run whose call begins when the change is recorded; nil if none does. Save fails with
 	// a *HeldError if a hold covers the run.
 	Call *Run
+
+	// Message says that the Call sends a message to the lane's conversation. Save fails with a
+	// *MutedError if the conversation is muted.
+	Message bool
+
+	Mutes []MuteChange
 
 	// Take are slots that must be free, else Save fails with a *BoundError. They are not taken if the
 	// run of Call does not begin.

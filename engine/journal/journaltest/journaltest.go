@@ -61,7 +61,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, stopTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, stopTests, muteTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
 
 type test struct {
 	name string

@@ -62,6 +62,7 @@ type Ledger struct {
 	New    map[EventKey]bool // events that this transaction records; false once an operation was told that its event is new
 	Newest int64             // the highest event number that this transaction assigns
 	Holds  []journal.Hold
+	Mutes  map[LaneKey]journal.Mute
 
 	runs            map[int64]*Run
 	unfinished      map[RunKey][]int64 // ids of unfinished runs, ascending, as far as they were wanted
@@ -79,6 +80,7 @@ type Ledger struct {
 	Dues     map[LaneKey]*Due  // lanes to make due
 	Releases map[LaneKey]Release
 	Gathers  map[GatherKey]bool // gathers that have changed
+	Muted    map[LaneKey]bool   // mutes that have changed; one that is not in Mutes any more is deleted
 	Caused   []Caused
 	Used     []int64
 	Gone     []int64
@@ -193,6 +195,39 @@ func (l *Ledger) Versions() []string { return slices.Collect(maps.Keys(l.version
 
 // AddJudged adds the verdicts on an event that is decided already.
 func (l *Ledger) AddJudged(seq int64, given []journal.Verdict) { put(&l.decidedVerdicts, seq, given) }
+
+// AddMute adds the mute of a conversation.
+func (l *Ledger) AddMute(m journal.Mute) { put(&l.Mutes, LaneKey{m.Workspace, m.Lane}, m) }
+
+// changeMutes mutes and unmutes conversations.
+func (l *Ledger) changeMutes(changes []journal.MuteChange) {
+	for _, c := range changes {
+		k := LaneKey{c.Workspace, c.Lane}
+		put(&l.Muted, k, true)
+		if c.Off {
+			delete(l.Mutes, k)
+			continue
+		}
+		c.Since, c.Until = truncate(c.Since), truncate(c.Until)
+		l.AddMute(c.Mute)
+	}
+}
+
+// Mute returns the operation that mutes and unmutes conversations.
+func Mute(changes []journal.MuteChange) *Operation {
+	return &Operation{
+		Want: func(w *Wants) {
+			for _, c := range changes {
+				w.wantMute(LaneKey{c.Workspace, c.Lane})
+			}
+		},
+		Decide: func(l *Ledger) error {
+			l.changeMutes(changes)
+			return nil
+		},
+		Weight: len(changes),
+	}
+}
 
 // AddRun adds a run that was read, or a new one.
 func (l *Ledger) AddRun(r *Run) {

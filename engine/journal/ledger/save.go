@@ -66,6 +66,12 @@ func (s *Save) want(w *Wants) {
 		put(&w.Leases, s.laneKey(), true)
 	}
 	w.Calls = w.Calls || c.Call != nil
+	if c.Message {
+		w.wantMute(s.laneKey())
+	}
+	for _, m := range c.Mutes {
+		w.wantMute(LaneKey{m.Workspace, m.Lane})
+	}
 	for _, slot := range c.Take {
 		w.wantSlot(s.lane.Workspace, slot)
 	}
@@ -149,6 +155,7 @@ func (s *Save) decide(l *Ledger) error {
 	}
 	s.decideEvents(l)
 	s.changeGathers(l)
+	l.changeMutes(s.change.Mutes)
 	s.recordCaused(l)
 	for _, a := range s.change.Asks {
 		l.askRun(s.at, a.Run, a.Ask) // a run that was deleted needs no request
@@ -180,6 +187,9 @@ func (s *Save) checkChange(l *Ledger) error {
 		if h := journal.StopsCall(l.Holds, s.change.Call, s.change.At); h != nil {
 			return &journal.HeldError{Hold: *h}
 		}
+	}
+	if m, muted := l.Mutes[s.laneKey()]; muted && s.change.Message && m.Covers(s.change.At) {
+		return &journal.MutedError{Mute: m}
 	}
 	ahead := map[string]int64{}
 	for _, slot := range s.change.Take {

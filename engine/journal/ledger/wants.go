@@ -17,8 +17,9 @@ type Wants struct {
 	Slots      map[SlotKey]*WantSlots
 	Gathers    map[GatherKey]bool
 	Lanes      map[LaneKey]bool // all gathers in these lanes
-	Decided    map[int64]bool   // the verdicts on these events, if they are decided already
-	Versions   map[string]bool  // whether their sources are recorded
+	Mutes      map[LaneKey]bool
+	Decided    map[int64]bool  // the verdicts on these events, if they are decided already
+	Versions   map[string]bool // whether their sources are recorded
 
 	Holds     bool // all holds
 	KeepHolds bool // and no hold may be lifted before the commit
@@ -86,6 +87,12 @@ func (w *Wants) wantSlot(workspace string, s journal.Slot) {
 func (w *Wants) wantGather(k GatherKey) {
 	w.wantLock("gather", k.Workspace, k.Rule, k.By)
 	put(&w.Gathers, k, true)
+}
+
+// wantMute asks for the mute of a conversation, which nobody else changes before the commit.
+func (w *Wants) wantMute(k LaneKey) {
+	w.wantLock("mute", k.Workspace, k.Lane)
+	put(&w.Mutes, k, true)
 }
 
 // wantEvent asks for an event to be recorded unless it is recorded already.

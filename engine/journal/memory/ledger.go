@@ -54,6 +54,11 @@ func (j *Journal) read(w *ledger.Wants) *ledger.Ledger {
 			l.AddGather(g)
 		}
 	}
+	for k := range w.Mutes {
+		if m, muted := j.mutes[k]; muted {
+			l.AddMute(m)
+		}
+	}
 	for seq := range w.Decided {
 		if e := j.event(seq); e != nil && e.Decided {
 			l.AddJudged(seq, e.Verdicts)
@@ -151,6 +156,13 @@ func (j *Journal) write(l *ledger.Ledger) {
 			j.gathers[k] = g
 		} else {
 			delete(j.gathers, k)
+		}
+	}
+	for k := range l.Muted {
+		if m, muted := l.Mutes[k]; muted {
+			j.mutes[k] = m
+		} else {
+			delete(j.mutes, k)
 		}
 	}
 	j.writeCaused(l)

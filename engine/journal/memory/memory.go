@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +45,7 @@ type Journal struct {
 
 	versions map[string]version
 	holds    map[holdKey]journal.Hold
+	mutes    map[ledger.LaneKey]journal.Mute
 	cursors  map[string]string
 }
 
@@ -67,7 +70,7 @@ func New() *Journal {
 		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[ledger.EventKey]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), unfinished: make(map[ledger.RunKey][]int64),
 		lanes: make(map[ledger.LaneKey]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[ledger.SlotKey]*slots), gathers: make(map[ledger.GatherKey]*journal.Gather),
 		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[object][]int64),
-		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), cursors: make(map[string]string),
+		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), mutes: make(map[ledger.LaneKey]journal.Mute), cursors: make(map[string]string),
 	}
 }
 
@@ -215,6 +218,40 @@ func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
 	}
 	defer j.mu.Unlock()
 	return j.sortedHolds(), nil
+}
+
+// Mute mutes and unmutes conversations.
+func (j *Journal) Mute(ctx context.Context, changes ...journal.MuteChange) error {
+	return j.transact(ctx, ledger.Mute(changes))
+}
+
+// Muted returns the mute of a conversation.
+func (j *Journal) Muted(ctx context.Context, workspace, lane string, at time.Time) (*journal.Mute, error) {
+	if err := j.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.Unlock()
+	if m, ok := j.mutes[ledger.LaneKey{Workspace: workspace, Lane: lane}]; ok && m.Covers(at) {
+		return &m, nil
+	}
+	return nil, nil
+}
+
+// Mutes returns all mutes.
+func (j *Journal) Mutes(ctx context.Context, at time.Time) (mutes []journal.Mute, err error) {
+	if err := j.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.Unlock()
+	for _, m := range j.mutes {
+		if m.Covers(at) {
+			mutes = append(mutes, m)
+		}
+	}
+	slices.SortFunc(mutes, func(a, b journal.Mute) int {
+		return cmp.Or(strings.Compare(a.Workspace, b.Workspace), strings.Compare(a.Lane, b.Lane))
+	})
+	return mutes, nil
 }
 
 // sortedHolds returns all holds, in order.

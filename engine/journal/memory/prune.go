@@ -39,6 +39,11 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			delete(j.slots, key)
 		}
 	}
+	for k, m := range j.mutes {
+		if !m.Covers(old) {
+			delete(j.mutes, k)
+		}
+	}
 	used := make(map[string]bool)
 	for _, r := range j.runs {
 		if r != nil {

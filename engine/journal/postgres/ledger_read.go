@@ -228,7 +228,7 @@ func (r *readBatch) readGathers(b *pgx.Batch, l *ledger.Ledger) {
 	}
 }
 
-// readRest reads holds and the versions whose sources are recorded, which stay locked until the end
+// readRest reads holds, mutes and the versions whose sources are recorded, which stay locked until the end
 // of the transaction, and the verdicts of decided events.
 func (r *readBatch) readRest(b *pgx.Batch, l *ledger.Ledger) {
 	switch {
@@ -236,6 +236,10 @@ func (r *readBatch) readRest(b *pgx.Batch, l *ledger.Ledger) {
 		each(b.Queue(selectHolds+` FOR KEY SHARE`), addHold(&l.Holds))
 	case r.Holds || r.Calls:
 		each(b.Queue(selectHolds), addHold(&l.Holds))
+	}
+	if len(r.Mutes) > 0 {
+		workspaces, lanes := laneColumns(r.Mutes)
+		each(b.Queue(selectMutes+` JOIN unnest($1::text[], $2::text[]) k (w, l) ON m.workspace = k.w AND m.lane = k.l`, workspaces, lanes), eachMute(l.AddMute))
 	}
 	if len(r.Versions) > 0 {
 		each(b.Queue(`SELECT hash FROM quando.rule_versions WHERE hash = ANY($1::text[]) FOR KEY SHARE`, encodeTexts(slices.Sorted(maps.Keys(r.Versions)))), func(rows pgx.Rows) error {

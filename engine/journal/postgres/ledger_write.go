@@ -32,10 +32,24 @@ func (w writeBatch) write(b *pgx.Batch) error {
 	w.writeDecided(b)
 	w.writeSlots(b)
 	w.writeGathers(b)
+	w.writeMutes(b)
 	w.writeCaused(b)
 	w.writeTally(b)
 	w.writeLanes(b)
 	return nil
+}
+
+func (w writeBatch) writeMutes(b *pgx.Batch) {
+	for _, k := range sortedLanes(w.Muted) {
+		m, muted := w.Mutes[k]
+		if !muted {
+			b.Queue(`DELETE FROM quando.mutes WHERE workspace = $1 AND lane = $2`, encodeText(k.Workspace), encodeText(k.Lane))
+			continue
+		}
+		b.Queue(`INSERT INTO quando.mutes (workspace, lane, rule, run, since, until) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (workspace, lane) DO UPDATE SET rule = excluded.rule, run = excluded.run, since = excluded.since, until = excluded.until`,
+			encodeText(m.Workspace), encodeText(m.Lane), encodeText(m.Rule), m.Run, stored.Micros(m.Since), stored.Micros(m.Until))
+	}
 }
 
 func (w writeBatch) writeVersions(b *pgx.Batch) {

@@ -47,7 +47,7 @@ func suite(t *testing.T, address string) {
 			j := open(t, address, Options{})
 			for _, query := range []string{
 				`ALTER TABLE quando.audit DISABLE TRIGGER USER`,
-				`TRUNCATE quando.events, quando.runs, quando.steps, quando.lanes, quando.leases, quando.slots, quando.gathers, quando.caused, quando.rule_versions, quando.holds, quando.cursors,
+				`TRUNCATE quando.events, quando.runs, quando.steps, quando.lanes, quando.leases, quando.slots, quando.gathers, quando.caused, quando.rule_versions, quando.holds, quando.mutes, quando.cursors,
 					quando.counts, quando.rule_counts, quando.reasons, quando.fired, quando.known, quando.mentions, quando.audit, quando.found, quando.seen`,
 				`ALTER TABLE quando.audit ENABLE TRIGGER USER`,
 				`SELECT setval('quando.audit_id', 1, false)`,

@@ -43,6 +43,8 @@ const (
 	deleteSeen   = `WITH gone AS (DELETE FROM quando.seen WHERE ctid IN (SELECT ctid FROM quando.seen WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone`
 	deleteSlots  = `WITH gone AS (DELETE FROM quando.slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM quando.slots WHERE over < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
 		SELECT count(*) FROM gone`
+	deleteMutes = `WITH gone AS (DELETE FROM quando.mutes WHERE (workspace, lane) IN (SELECT workspace, lane FROM quando.mutes WHERE until > 0 AND until < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
+		SELECT count(*) FROM gone`
 
 	deleteCounts     = `WITH gone AS (DELETE FROM quando.counts WHERE ctid IN (SELECT ctid FROM quando.counts WHERE hour < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone`
 	deleteRuleCounts = `WITH gone AS (DELETE FROM quando.rule_counts WHERE ctid IN (SELECT ctid FROM quando.rule_counts WHERE hour < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
@@ -85,6 +87,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		pruneRows(ctx, deleteFound, older),
 		pruneRows(ctx, deleteSeen, older),
 		pruneRows(ctx, deleteSlots, stored.Micros(now.Add(-slotRetention))),
+		pruneRows(ctx, deleteMutes, old),
 		pruneRows(ctx, deleteCounts, old/ledger.AnHour),
 		pruneRows(ctx, deleteRuleCounts, old/ledger.AnHour),
 		pruneRows(ctx, deleteReasons, old/ledger.ADay),

@@ -208,7 +208,7 @@ func (t *tx) readGathers(w *ledger.Wants, l *ledger.Ledger) error {
 	return nil
 }
 
-// readRest reads holds, verdicts of decided events, and which sources of rules are recorded.
+// readRest reads holds, mutes, verdicts of decided events, and which sources of rules are recorded.
 func (t *tx) readRest(w *ledger.Wants, l *ledger.Ledger) error {
 	if w.Holds || w.KeepHolds || w.Calls {
 		// Other processes place holds too, so they cannot be cached. Usually there are none.
@@ -217,6 +217,11 @@ func (t *tx) readRest(w *ledger.Wants, l *ledger.Ledger) error {
 			err = t.each(selectHolds, nil, addHold(&l.Holds))
 		}
 		if err != nil {
+			return err
+		}
+	}
+	for k := range w.Mutes {
+		if err := t.each(selectMutes+` WHERE workspace = ? AND lane = ?`, []any{k.Workspace, k.Lane}, eachMute(l.AddMute)); err != nil {
 			return err
 		}
 	}

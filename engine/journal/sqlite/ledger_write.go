@@ -8,7 +8,7 @@ import (
 // writeRows writes the decisions of operations, one statement per row.
 func (t *tx) writeRows(l *ledger.Ledger) error {
 	for _, write := range []func(*ledger.Ledger) error{
-		t.writeEvents, t.writeVersions, t.writeRuns, t.writeSteps, t.writeSlots, t.writeGathers, t.writeCaused, t.writeTally, t.writeLanes,
+		t.writeEvents, t.writeVersions, t.writeRuns, t.writeSteps, t.writeSlots, t.writeGathers, t.writeMutes, t.writeCaused, t.writeTally, t.writeLanes,
 	} {
 		if err := write(l); err != nil {
 			return err
@@ -125,6 +125,23 @@ func (t *tx) writeGathers(l *ledger.Ledger) error {
 		}
 		_, err = t.exec(`INSERT OR REPLACE INTO gathers (workspace, rule, by, lane, events, since, until, quiet, at_most) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			g.Workspace, g.Rule, g.By, g.Lane, events, stored.Micros(g.Since), stored.Micros(g.Until), int64(g.Quiet), int64(g.AtMost))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) writeMutes(l *ledger.Ledger) error {
+	for k := range l.Muted {
+		m, muted := l.Mutes[k]
+		var err error
+		if muted {
+			_, err = t.exec(`INSERT OR REPLACE INTO mutes (workspace, lane, rule, run, since, until) VALUES (?, ?, ?, ?, ?, ?)`,
+				m.Workspace, m.Lane, m.Rule, m.Run, stored.Micros(m.Since), stored.Micros(m.Until))
+		} else {
+			_, err = t.exec(`DELETE FROM mutes WHERE workspace = ? AND lane = ?`, k.Workspace, k.Lane)
+		}
 		if err != nil {
 			return err
 		}

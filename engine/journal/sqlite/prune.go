@@ -61,6 +61,9 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		},
 		func(ctx context.Context) (bool, error) { return j.pruneSlots(ctx, now) },
 		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM mutes WHERE (workspace, lane) IN (SELECT workspace, lane FROM mutes INDEXED BY mutes_until WHERE until > 0 AND until < ? LIMIT ?)`, old)
+		},
+		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/ledger.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {

@@ -135,6 +135,7 @@ var allowedScans = []string{
 	"SELECT 1 FROM holds LIMIT 1",                            // its first row
 	"FROM sqlite_sequence",                                   // one row for each table with an autoincrement
 	"FROM holds ORDER BY",                                    // as many as people have placed
+	"FROM mutes WHERE until = 0 OR",                          // as many conversations as are muted
 	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
 	"FROM audit WHERE id < ?",                                // one page
 	"FROM rule_versions v WHERE NOT EXISTS",                  // one for each change of a rule

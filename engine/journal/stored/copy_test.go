@@ -103,6 +103,7 @@ func fill(t *testing.T, where string, events int) {
 	ok(t, j.Ask(ctx, noon, run.ID, journal.Ask{What: journal.AskCancel, At: noon}))
 	_, err := j.Hold(ctx, journal.Hold{Workspace: "default", Rule: "r", Kind: journal.HoldPerson, Since: noon})
 	ok(t, err)
+	ok(t, j.Mute(ctx, journal.MuteChange{Mute: journal.Mute{Workspace: "default", Lane: "l\x00", Rule: "r", Run: 1, Since: noon, Until: noon.Add(time.Hour)}}))
 	ok(t, j.SetCursor(ctx, "tick", "now"))
 	finder := j.(journal.Finder)
 	found := event(events)

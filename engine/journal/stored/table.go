@@ -59,6 +59,7 @@ var Tables = []*Table{
 	table("caused", 1, numbers("id"), texts("workspace", "lane", "event", "object", "stage"), values("fields"), numbers("run"), texts("rule"), values("ancestry"), numbers("from_at", "to_at"), flags("used"), numbers("at", "after_event")),
 	table("rule_versions", 1, texts("hash", "rule", "source")),
 	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until"), values("why")),
+	table("mutes", 2, texts("workspace", "lane", "rule"), numbers("run", "since", "until")),
 	table("cursors", 1, texts("name", "value")),
 	table("found", 1, numbers("seq"), texts("workspace", "type", "identity"), numbers("since", "until"), texts("told"), numbers("at")),
 	table("seen", 3, texts("workspace", "kind", "id", "value"), numbers("at")),
