@@ -118,7 +118,7 @@ func TestDoctorWell(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "0 faults, 0 warnings") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
-	for _, check := range []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"} {
+	for _, check := range []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "stopped", "engine"} {
 		if !strings.Contains(out, "ok    "+check) {
 			t.Errorf("nothing about %s:\n%s", check, out)
 		}
@@ -127,6 +127,16 @@ func TestDoctorWell(t *testing.T) {
 	if hooks, err := serviceOf(t, c.office).ListWebhooks(t.Context()); err != nil || len(hooks) != 1 || !hooks[0].Active {
 		t.Error(hooks, err)
 	}
+}
+
+// TestDoctorStopped says what is stopped, and the command that lets it go on.
+func TestDoctorStopped(t *testing.T) {
+	c := newClinic(t)
+	c.start(c.right())
+	if code, out, errOut := quando(t, "pause", "--rule", "hello", "--config", c.config); code != 0 {
+		t.Fatal(code, out, errOut)
+	}
+	c.finds("stopped", "warn", "the rule hello is stopped since", "ends with: quando resume --rule hello")
 }
 
 func TestDoctorWrongKey(t *testing.T) {

@@ -76,7 +76,7 @@ type doctor struct {
 }
 
 // checks are the checks in the order of the report.
-var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"}
+var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "stopped", "engine"}
 
 // patience is the timeout of one remote check.
 const patience = 5 * time.Second
@@ -127,6 +127,7 @@ func (d *doctor) runChecks(cmd *cobra.Command) error {
 	d.disk(c)
 	var looks sync.WaitGroup
 	looks.Go(func() { d.engine(ctx, c, j) })
+	looks.Go(func() { d.stopped(ctx, j) })
 	for _, w := range list {
 		v := &workspaceDoctor{doctor: d, config: c, NamedWorkspace: w, journal: j}
 		if err := v.open(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
+	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres"
 	"github.com/quandohq/quando/engine/journal/sqlite"
@@ -64,6 +65,31 @@ func (d *doctor) journal(ctx context.Context, c *config.Config) storage.Journal 
 		d.add("journal", "", well, "", "it can be read and written; %s", cli.Size(extent.Bytes))
 	}
 	return j
+}
+
+// stopped checks whether something is stopped, which a person has to let go on.
+func (d *doctor) stopped(ctx context.Context, j storage.Journal) {
+	if j == nil {
+		return
+	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
+	holds, err := j.Holds(ctx)
+	if err != nil {
+		d.add("stopped", "", warning, "look with quando journal verify", "what is stopped cannot be read: %v", err)
+		return
+	}
+	if len(holds) == 0 {
+		d.add("stopped", "", well, "", "nothing is stopped")
+	}
+	for _, h := range holds {
+		stamp := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+		words := view.HoldSubject(h) + " is stopped since " + stamp(h.Since)
+		if h.Reason != "" {
+			words += ": " + h.Reason
+		}
+		d.add("stopped", h.Workspace, warning, view.HoldRemedy(h, time.Now(), stamp), "%s", words)
+	}
 }
 
 // unlocked checks whether a journal in a database can be written.

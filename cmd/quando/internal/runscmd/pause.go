@@ -44,7 +44,7 @@ that rule, which their verdict says.`,
 				if err != nil {
 					return fmt.Errorf("pause: %w", err)
 				}
-				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), holdsJSON{Lifted: []journal.Hold{}, UnderWay: append([]journal.UnderWay{}, underWay...)})
+				return f.report(cmd, v, "Stopped: "+view.HoldSubject(h)+". "+meanwhile(h), holdsJSON{Lifted: []journal.Hold{}, UnderWay: append([]journal.UnderWay{}, underWay...)})
 			})
 		},
 	}
@@ -149,9 +149,9 @@ func (f *holdFlags) lift(ctx context.Context, v *view.View, conversation string)
 		}
 	}
 	if len(lifted) == 0 {
-		return "Nothing to resume: " + holdSubject(h) + " was not paused.", nil, nil
+		return "Nothing to resume: " + view.HoldSubject(h) + " was not paused.", nil, nil
 	}
-	said = "Goes on: " + holdSubject(h) + "."
+	said = "Goes on: " + view.HoldSubject(h) + "."
 	for _, l := range lifted {
 		switch {
 		case l.Kind == journal.HoldSafety && l.Lane != "":
@@ -202,7 +202,7 @@ func writeUnderWay(v *view.View, w io.Writer, calls []journal.UnderWay) {
 			fmt.Fprintf(w, "  and %d more: --output json lists all of them\n", len(calls)-i)
 			break
 		}
-		line := fmt.Sprintf("%s, step %s: %s in %s, run %d", holdSubject(journal.Hold{Workspace: u.Workspace, Rule: u.Rule}), u.Step, u.Verb, u.Lane, u.Run)
+		line := fmt.Sprintf("%s, step %s: %s in %s, run %d", view.HoldSubject(journal.Hold{Workspace: u.Workspace, Rule: u.Rule}), u.Step, u.Verb, u.Lane, u.Run)
 		if !u.Since.IsZero() {
 			line += ", since " + v.Ago(u.Since)
 		}
@@ -219,30 +219,8 @@ func writeHolds(v *view.View, w io.Writer, holds []journal.Hold) {
 	}
 	fmt.Fprintln(w, "Stopped at present:")
 	for _, h := range holds {
-		line := fmt.Sprintf("%s, %s, since %s", holdSubject(h), holdKindWords(h.Kind), v.Ago(h.Since))
-		if h.Reason != "" {
-			line += ": " + h.Reason
-		}
-		fmt.Fprintf(w, "  %s\n    %s\n", c.Yellow(cli.Harmless(line)), cli.Harmless(holdRemedy(v, h)))
+		fmt.Fprintf(w, "  %s\n    %s\n", c.Yellow(cli.Harmless(v.HoldWords(h))), cli.Harmless(view.HoldRemedy(h, v.Now, v.Ahead)))
 	}
-}
-
-// holdSubject names what a hold stops.
-func holdSubject(h journal.Hold) string {
-	if h.Lane != "" {
-		lane := h.Lane
-		h.Lane = ""
-		return holdSubject(h) + " in " + lane
-	}
-	switch {
-	case h.Rule != "" && (h.Workspace == "" || h.Workspace == config.DefaultWorkspaceName):
-		return "the rule " + h.Rule
-	case h.Rule != "":
-		return "the rule " + h.Rule + " of the workspace " + h.Workspace
-	case h.Workspace != "":
-		return "the workspace " + h.Workspace
-	}
-	return "everything"
 }
 
 // meanwhile describes what happens to events during a hold.
@@ -251,47 +229,6 @@ func meanwhile(h journal.Hold) string {
 		return "Its runs go on after quando resume; events that come meanwhile do not start it."
 	}
 	return "Events are still recorded; they are decided on, and runs go on, after quando resume."
-}
-
-func holdKindWords(k journal.HoldKind) string {
-	switch k {
-	case journal.HoldPerson:
-		return "by a person"
-	case journal.HoldSafety:
-		return "at a safety bound"
-	case journal.HoldRate:
-		return "because the service asked for a pause"
-	case journal.HoldKey:
-		return "because the service refuses the key"
-	}
-	return string(k)
-}
-
-// holdRemedy says what ends a hold.
-func holdRemedy(v *view.View, h journal.Hold) string {
-	switch h.Kind {
-	case journal.HoldRate:
-		if h.Until.After(v.Now) {
-			return "goes on by itself at " + v.Ahead(h.Until)
-		}
-		return "goes on by itself"
-	case journal.HoldKey:
-		return "the engine tries the key again and again, and goes on by itself when the service takes it: check service.api_key and its scopes"
-	}
-	command := "quando resume"
-	if h.Rule != "" {
-		command += " --rule " + h.Rule
-	}
-	if h.Workspace != "" && (h.Rule == "" || h.Workspace != config.DefaultWorkspaceName) {
-		command += " --workspace " + h.Workspace
-	}
-	if h.Lane != "" {
-		command += " --conversation " + strings.TrimPrefix(h.Lane, actions.ConversationLane(""))
-	}
-	if h.Kind == journal.HoldSafety {
-		return "find out why it sent so much, then: " + command
-	}
-	return "ends with: " + command
 }
 
 // reasonWords returns why something was stopped.

@@ -62,7 +62,7 @@ say what became of a call: see quando runs resolve. The runs of a shadow rule sh
 					return writeRunsJSON(cmd.Context(), v, cmd.OutOrStdout(), runs)
 				}
 				writeRuns(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), runs, &f)
-				return nil
+				return noteStopped(cmd, v, &f)
 			})
 		},
 	}
@@ -201,6 +201,23 @@ func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, f *listFla
 	if len(runs) == f.limit {
 		fmt.Fprintf(notes, "These are the newest %d; --limit shows more.\n", f.limit)
 	}
+}
+
+// noteStopped says what is stopped of what was listed, and how it goes on: its rules start no runs,
+// which a list of runs does not show.
+func noteStopped(cmd *cobra.Command, v *view.View, f *listFlags) error {
+	holds, err := v.Holds(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("read what is stopped: %w", err)
+	}
+	for _, h := range holds {
+		listed := (h.Workspace == "" || f.workspace == "" || h.Workspace == f.workspace) && (h.Rule == "" || f.rule == "" || h.Rule == f.rule) &&
+			(h.Lane == "" || f.conversation == "" || h.Lane == f.lane())
+		if listed {
+			fmt.Fprintf(cmd.ErrOrStderr(), "Stopped: %s\n  %s\n", cli.Harmless(v.HoldWords(h)), cli.Harmless(view.HoldRemedy(h, v.Now, v.Ahead)))
+		}
+	}
+	return nil
 }
 
 // stateColour paints success green, unfinished yellow, and what needs a person red.
