@@ -61,7 +61,7 @@ var (
 	}
 	// teamDeeds are what a team member does in a step; a file that is sent may have a text.
 	teamDeeds = []string{"says", "sends", "closes", "moves", "takes", "labels"}
-	givenKeys    = map[string][]string{
+	givenKeys = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
 		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
 		"attendances":   {"id", "contact", "status", "assignee", "sector", "opened_at", "first_response_at", "closed_at"},
@@ -131,7 +131,7 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 
 // testRules reads which rules run: their ids, or all of the workspace.
 func (c *compiler) testRules(t *Test, n *source.Node, ids map[string]*source.Node) {
-	if t.All = n.Kind == source.Scalar && n.Value == "all"; t.All {
+	if t.All = isAll(n); t.All {
 		return
 	}
 	for _, item := range oneOrMore(n) {
