@@ -124,6 +124,10 @@ tests:
 			}
 		}
 	})
+	t.Run("rules beside the workspace", func(t *testing.T) {
+		inFolder(t, deskFiles("rules", "Olá", "08:00-18:00"), deskFiles("tried", "Hello", "10:00-12:00"), map[string]string{"quando.yaml": "rules: rules\n"})
+		wantNames(t, testNames(t, "."), "default: rules/rules_test.yaml", "tried: tried/rules_test.yaml")
+	})
 	t.Run("tests in a folder of their own", func(t *testing.T) {
 		files := deskFiles("rules", "Olá", "08:00-18:00")
 		files["tests/rules_test.yaml"] = files["rules/rules_test.yaml"]
