@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules/source"
@@ -37,6 +39,42 @@ type File struct {
 // IsTest reports whether the file holds tests only, by its name.
 func (f *File) IsTest() bool {
 	return strings.HasSuffix(strings.TrimSuffix(f.Name, path.Ext(f.Name)), "_test")
+}
+
+// RunsAll reports whether a test of the file runs with all rules of the workspace.
+func (f *File) RunsAll() bool {
+	return slices.ContainsFunc(f.tests, func(t *source.Node) bool { return isAll(t.Get("rules")) })
+}
+
+// isAll reports whether the rules of a test are all of the workspace.
+func isAll(n *source.Node) bool { return n != nil && n.Kind == source.Scalar && n.Value == "all" }
+
+// Clash reports whether files cannot be of one workspace: two of them have a rule of the same id,
+// or calendars of the same name that differ.
+func Clash(files []*File) bool {
+	rules, calendars := map[string]*File{}, map[string]*source.Node{}
+	for _, f := range files {
+		for _, n := range f.rules {
+			id := n.Get("id")
+			if id == nil || id.Value == "" {
+				continue
+			}
+			if first := rules[id.Value]; first != nil && first != f {
+				return true
+			}
+			rules[id.Value] = f
+		}
+		if f.calendars == nil {
+			continue
+		}
+		for _, p := range f.calendars.Pairs {
+			if first := calendars[p.Key.Value]; first != nil && !reflect.DeepEqual(first.Any(), p.Value.Any()) {
+				return true
+			}
+			calendars[p.Key.Value] = p.Value
+		}
+	}
+	return false
 }
 
 // Parse reads the outline of a rule file. What is wrong with its form is in the File's Problems.

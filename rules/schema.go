@@ -51,6 +51,12 @@ func oneOrMany(s object) object {
 	return object{"anyOf": []object{s, {"type": "array", "items": s}}}
 }
 
+// described adds what a value is for.
+func described(s object, what string) object {
+	s["description"] = what
+	return s
+}
+
 func eventSchema() object {
 	return object{"enum": append(vocabulary.EventTypes(), vocabulary.EventPatterns()...)}
 }
@@ -285,7 +291,17 @@ func testSchema(c *Catalog) object {
 		fault[name] = oneOrMany(object{"enum": append(toAny(faultKinds[name]), 429)})
 	}
 	rate := object{"type": "string", "examples": []string{"5 per 10m"}}
-	step := object{"expect": object{"type": "array", "items": object{"anyOf": []object{{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false, "properties": effects}}}}}
+	expect := func(what string) object {
+		return object{"type": "array", "description": what, "items": object{"anyOf": []object{{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false, "properties": effects}}}}
+	}
+	step := object{
+		"expect":       expect("everything that was done since the last expect; [] is nothing"),
+		"expect_would": expect("everything that rules in shadow would have done since the last expect_would; [] is nothing"),
+		"takes":        object{"type": "string", "description": "the customer whose conversation the team member takes over"},
+		"sends":        object{"type": "string", "description": "a file by its name; says beside it is the caption", "examples": []string{"photo.jpg", "offer.pdf"}},
+		"labels":       described(oneOrMany(text), "labels that the team member puts on a customer's conversation"),
+		"of":           object{"type": "string", "description": "the customer whose conversation gets the labels"},
+	}
 	for _, key := range testStepKeys {
 		if step[key] == nil {
 			step[key] = object{}
@@ -295,7 +311,7 @@ func testSchema(c *Catalog) object {
 		"type": "object", "additionalProperties": false, "required": []string{"name", "steps"},
 		"properties": object{
 			"name":  text,
-			"rules": oneOrMany(text),
+			"rules": described(oneOrMany(text), "the rules that run: their ids, or all for those of the whole workspace; without it those of the test's folder"),
 			"start": object{"type": "string", "examples": []string{"2026-11-13T17:50:00-03:00"}},
 			"given": object{"type": "object", "additionalProperties": false, "properties": state},
 			"safety": object{"type": "object", "additionalProperties": false, "description": "safety bounds, as the configuration has them", "properties": object{

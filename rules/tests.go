@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,7 +18,8 @@ import (
 // A Test is a scenario with customers and the team, and the effects that it expects of the rules.
 type Test struct {
 	Name   string
-	Rules  []string // the ids of those that run; empty is all
+	Rules  []string // the ids of those that run; empty is those of its folder
+	All    bool     // all rules of the workspace run
 	Start  time.Time
 	Given  map[string]any // the sandbox's state
 	Steps  []TestStep
@@ -35,9 +38,13 @@ type TestSafety struct {
 // A TestStep is one action, or one check of the effects.
 type TestStep struct {
 	Line     int
-	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, late, at, fault, answer
+	Fields   map[string]any // all but expect and expect_would; labels is a list, the others are as testStep reads them
 	Expected []ExpectedEffect
 	Expects  bool // also when nothing is expected
+
+	// Would is what rules in shadow would have done.
+	Would        []ExpectedEffect
+	ExpectsWould bool // also when nothing is expected
 }
 
 // An ExpectedEffect is an effect on the service that must have happened.
@@ -49,12 +56,16 @@ type ExpectedEffect struct {
 
 var (
 	testKeys     = []string{"name", "rules", "start", "given", "safety", "steps", "faults"}
-	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "late", "at", "fault", "answer", "expect"}
-	givenKeys    = map[string][]string{
+	testStepKeys = []string{
+		"customer", "team", "says", "sends", "to", "closes", "moves", "takes", "labels", "of", "event", "contact", "data", "late", "at", "fault", "answer", "expect", "expect_would",
+	}
+	// teamDeeds are what a team member does in a step; a file that is sent may have a text.
+	teamDeeds = []string{"says", "sends", "closes", "moves", "takes", "labels"}
+	givenKeys = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
 		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
 		"attendances":   {"id", "contact", "status", "assignee", "sector", "opened_at", "first_response_at", "closed_at"},
-		"cards":         {"id", "board", "stage", "title", "description", "priority", "labels", "due", "contact"},
+		"cards":         {"id", "board", "stage", "title", "description", "priority", "labels", "due", "contact", "conversation"},
 		"boards":        {"id", "name", "stages", "archived"},
 		"labels":        {"id", "name", "color"},
 		"sectors":       {"id", "name", "members"},
@@ -88,13 +99,7 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 		}
 	}
 	if v := n.Get("rules"); v != nil {
-		for _, item := range oneOrMore(v) {
-			id, ok := c.text(item, "a rule's id")
-			if ok && ids[id] == nil {
-				c.report(item, source.DidYouMean(id, mapKeys(ids)), "there is no rule %q", id)
-			}
-			t.Rules = append(t.Rules, id)
-		}
+		c.testRules(t, v, ids)
 	}
 	if v := n.Get("start"); v != nil {
 		t.Start = c.testTime(v)
@@ -115,12 +120,30 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 		for _, item := range v.Items {
 			t.Steps = append(t.Steps, c.testStep(item))
 		}
-		if !slices.ContainsFunc(t.Steps, func(s TestStep) bool { return s.Expects }) && !c.problems[before:].HasErrors() {
+		if !slices.ContainsFunc(t.Steps, func(s TestStep) bool { return s.Expects || s.ExpectsWould }) && !c.problems[before:].HasErrors() {
 			c.report(v, "add expect: [] where nothing may happen", "the test expects nothing, so it cannot fail")
 		}
 	}
 	if !c.problems[before:].HasErrors() {
 		c.set.Tests = append(c.set.Tests, t)
+	}
+}
+
+// testRules reads which rules run: their ids, or all of the workspace.
+func (c *compiler) testRules(t *Test, n *source.Node, ids map[string]*source.Node) {
+	if t.All = isAll(n); t.All {
+		return
+	}
+	for _, item := range oneOrMore(n) {
+		id, ok := c.text(item, "a rule's id")
+		if ok && ids[id] == nil {
+			hint := source.DidYouMean(id, mapKeys(ids))
+			if id == "all" || id == "*" {
+				hint = "for all rules of the workspace write rules: all"
+			}
+			c.report(item, hint, "there is no rule %q", id)
+		}
+		t.Rules = append(t.Rules, id)
 	}
 }
 
@@ -194,8 +217,41 @@ func (c *compiler) testState(n *source.Node) map[string]any {
 			}
 		}
 	}
+	c.cardConversations(n)
 	out, _ := n.Any().(map[string]any)
 	return out
+}
+
+// cardConversations checks that the conversation of each card is that of a contact of the test.
+func (c *compiler) cardConversations(given *source.Node) {
+	var names []string
+	if contacts := given.Get("contacts"); contacts != nil {
+		for _, item := range contacts.Items {
+			if item.Kind == source.Scalar {
+				names = append(names, item.Value)
+				continue
+			}
+			for _, key := range []string{"name", "phone", "id"} {
+				if v := item.Get(key); v != nil {
+					names = append(names, v.Value)
+				}
+			}
+		}
+	}
+	cards := given.Get("cards")
+	if cards == nil {
+		return
+	}
+	for _, item := range cards.Items {
+		v := item.Get("conversation")
+		if v == nil {
+			continue
+		}
+		name, ok := c.text(v, "conversation")
+		if ok && !slices.ContainsFunc(names, func(known string) bool { return strings.EqualFold(known, name) }) {
+			c.report(v, cmp.Or(source.DidYouMean(name, names), "list the customer under contacts, and name the customer here"), "given has no contact %q whose conversation the card could belong to", name)
+		}
+	}
 }
 
 // faults reads the faults with which a test is repeated, as "deliver twice".
@@ -235,7 +291,17 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 		switch key := p.Key.Value; key {
 		case "expect":
 			s.Expects = true
-			s.Expected = c.expected(p.Value)
+			s.Expected = c.expected(p.Value, key)
+		case "expect_would":
+			s.ExpectsWould = true
+			s.Would = c.expected(p.Value, key)
+		case "labels":
+			s.Fields[key] = c.testLabels(p.Value)
+		case "sends":
+			if text, ok := c.text(p.Value, key); ok {
+				c.testFile(p.Value, text)
+				s.Fields[key] = text
+			}
 		case "at":
 			if text, ok := c.text(p.Value, "at"); ok {
 				c.testAt(p.Value, text)
@@ -274,29 +340,61 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 	return s
 }
 
+// testLabels reads the labels that a team member puts on a conversation.
+func (c *compiler) testLabels(n *source.Node) []any {
+	var labels []any
+	for _, item := range oneOrMore(n) {
+		if label, ok := c.text(item, "a label"); ok {
+			labels = append(labels, label)
+		}
+	}
+	if n.Kind == source.List && len(n.Items) == 0 {
+		c.report(n, "as in labels: [vip]", "no label is named")
+	}
+	return labels
+}
+
+// testFile checks the name of a file that is sent: its ending says what it is.
+func (c *compiler) testFile(n *source.Node, name string) {
+	switch {
+	case strings.ContainsAny(name, `/\`):
+		c.report(n, "write its name alone, as in photo.jpg: a test sends no real file", "%q is a path, not the name of a file", name)
+	case len(path.Ext(name)) < 2:
+		c.report(n, "as in photo.jpg, voice.ogg, clip.mp4 or offer.pdf", "%q has no ending that says whether it is a picture, a sound, a film or a document", name)
+	}
+}
+
 // testActors reports a step whose keys do not fit together.
 func (c *compiler) testActors(n *source.Node) {
 	has := func(key string) bool { return n.Get(key) != nil }
+	writes := has("says") || has("sends")
+	deeds := slices.DeleteFunc(slices.Clone(teamDeeds), func(key string) bool { return !has(key) || key == "says" && has("sends") })
 	switch {
 	case has("customer") && has("team"):
 		c.report(n, "", "a step has a customer or a team member, not both")
-	case has("customer") && !has("says"):
-		c.report(n, "as in { customer: Ana, says: \"hello\" }", "the customer must say something")
-	case has("team") && !has("says") && !has("closes") && !has("moves"):
-		c.report(n, "says, closes or moves", "the team member must do something")
-	case has("team") && has("says") && !has("to"):
-		c.report(n, "to: the customer's name", "the team member must say it to somebody")
+	case has("customer") && (has("closes") || has("moves") || has("takes") || has("labels")):
+		c.report(n, "", "a customer says or sends something; only the team closes, moves, takes and labels")
+	case has("customer") && !writes:
+		c.report(n, "as in { customer: Ana, says: \"hello\" } or { customer: Ana, sends: photo.jpg }", "the customer must say or send something")
+	case has("team") && len(deeds) == 0:
+		c.report(n, "says, sends, closes, moves, takes or labels", "the team member must do something")
+	case has("team") && len(deeds) > 1:
+		c.report(n, "make it "+strconv.Itoa(len(deeds))+" steps", "a step is one thing that a team member does, not %s", strings.Join(deeds, " and "))
+	case has("team") && writes && !has("to"):
+		c.report(n, "to: the customer's name", "the team member must %s it to somebody", strings.TrimSuffix(deeds[0], "s"))
 	case has("moves") && !has("to"):
 		c.report(n, "to: the stage", "the card must be moved to a stage")
-	case has("customer") && (has("closes") || has("moves")):
-		c.report(n, "", "a customer says something; only the team closes and moves")
+	case has("labels") && !has("of"):
+		c.report(n, "of: the customer's name", "the labels must be put on somebody's conversation")
+	case has("of") && !has("labels"):
+		c.report(n, "as in { team: Bruno, labels: [vip], of: Marina }", "of goes with labels")
 	case (has("contact") || has("data")) && !has("event"):
 		c.report(n, "add event:", "contact and data go with an event")
 	case has("late") && !has("customer") && !has("team") && !has("event"):
 		c.report(n, "add customer:, team: or event:", "nothing happens that could be heard of late")
-	case has("to") && !has("team"):
-		c.report(n, "", "to goes with what a team member does")
-	case (has("says") || has("closes") || has("moves")) && !has("customer") && !has("team"):
+	case has("to") && !(has("team") && (writes || has("moves"))):
+		c.report(n, "", "to goes with what a team member says, sends or moves")
+	case len(deeds) > 0 && !has("customer") && !has("team"):
 		c.report(n, "add customer: or team:", "nobody is named who does it")
 	case len(n.Pairs) == 0:
 		c.report(n, "", "the step is empty")

@@ -8,10 +8,10 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// expected reads the effects that must have happened.
-func (c *compiler) expected(n *source.Node) []ExpectedEffect {
+// expected reads the effects that must have happened, of the key expect or expect_would.
+func (c *compiler) expected(n *source.Node, key string) []ExpectedEffect {
 	if n.Kind != source.List {
-		c.report(n, "expect: [] where nothing may happen", "expect must be a list, not %s", n.Kind)
+		c.report(n, key+": [] where nothing may happen", "%s must be a list, not %s", key, n.Kind)
 		return nil
 	}
 	var out []ExpectedEffect

@@ -3,6 +3,7 @@ package ruletest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/service/sandbox"
@@ -75,14 +76,19 @@ func (c *company) last(part, field string, value any) map[string]any {
 	return nil
 }
 
-// about returns what an event about a contact carries.
-func (c *company) about(event, name string) (map[string]any, error) {
-	var contact map[string]any
-	for _, item := range c.lists["contacts"] {
+// contact returns the newest contact with a name, phone or id, or nil.
+func (c *company) contact(name string) map[string]any {
+	for _, item := range slices.Backward(c.lists["contacts"]) {
 		if strings.EqualFold(text(item["name"]), name) || item["phone"] == name || item["id"] == name {
-			contact = item
+			return item
 		}
 	}
+	return nil
+}
+
+// about returns what an event about a contact carries.
+func (c *company) about(event, name string) (map[string]any, error) {
+	contact := c.contact(name)
 	if contact == nil {
 		return nil, fmt.Errorf("there is no contact %q: list it in given", name)
 	}

@@ -21,7 +21,8 @@ type Effect struct {
 
 	subject any // what On names, as the arguments to of a message, contact and card would
 	labels  labelChange
-	from    any // the stage that a card left
+	from    any  // the stage that a card left
+	would   bool // of a rule in shadow, which did not really do it
 }
 
 // A labelChange is the change of the labels of a conversation or a contact.

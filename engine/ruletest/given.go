@@ -2,6 +2,7 @@ package ruletest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -150,20 +151,45 @@ func stageOf(board map[string]any, name string) bool {
 	})
 }
 
-// connect gives attendances the conversation of their contact, which is begun where there is none.
+// connect gives attendances the conversation of their contact, and cards that of the contact that
+// they name. It is begun where there is none.
 func (d document) connect() {
 	for i, a := range d["attendances"] {
-		contact, ok := a["contact"]
-		if !ok {
-			continue
+		if contact, ok := a["contact"]; ok {
+			d["attendances"][i] = d.connected(a, contact)
 		}
-		if !slices.ContainsFunc(d["conversations"], func(c map[string]any) bool { return c["contact"] == contact }) {
-			d["conversations"] = append(d["conversations"], map[string]any{"contact": contact})
-		}
-		a = maps.Clone(a)
-		a["conversation"] = contact
-		d["attendances"][i] = a
 	}
+	for i, card := range d["cards"] {
+		if contact, ok := card["conversation"]; ok {
+			d["cards"][i] = d.connected(card, contact)
+		}
+	}
+}
+
+// connected returns an object with the conversation of a contact.
+func (d document) connected(item map[string]any, contact any) map[string]any {
+	name := d.contactName(contact)
+	i := slices.IndexFunc(d["conversations"], func(c map[string]any) bool { return strings.EqualFold(d.contactName(c["contact"]), name) })
+	if i < 0 {
+		i = len(d["conversations"])
+		d["conversations"] = append(d["conversations"], map[string]any{"contact": contact})
+	}
+	item = maps.Clone(item)
+	item["conversation"] = name
+	if own, named := d["conversations"][i]["name"]; named {
+		item["conversation"] = own
+	}
+	return item
+}
+
+// contactName returns the name of a contact that is given by its name, phone or id.
+func (d document) contactName(contact any) string {
+	for _, c := range d["contacts"] {
+		if contact != nil && (contact == c["id"] || contact == c["phone"]) {
+			return fmt.Sprint(cmp.Or(c["name"], c["phone"]))
+		}
+	}
+	return fmt.Sprint(contact)
 }
 
 func isID(text string) bool {

@@ -123,7 +123,7 @@ func TestStoryThatCannotHappen(t *testing.T) {
 	tests := map[string]struct{ given, step, says string }{
 		"somebody unknown": {"{}", "{ customer: Marina, says: Hello, expect: [] }", `rules.yaml:10: there is no contact "Marina"`},
 		"a past time":      {"{}", "{ at: 2026-11-01T10:00:00Z, expect: [] }", "is over: it is 2026-11-13T17:50:00-03:00 already"},
-		"nothing to close": {"{ contacts: [{ name: Marina }] }", "{ team: Bruno, closes: Marina, expect: [] }", `there is no conversation "Marina"`},
+		"nothing to close": {"{ contacts: [{ name: Marina }] }", "{ team: Bruno, closes: Marina, expect: [] }", "there is no conversation with Marina yet: let the customer write first"},
 		"unknown labels":   {"{ contacts: [{ name: Marina }], conversations: [{ contact: Marina, labels: [vvip] }] }", "{ expect: [] }", `given: conversations: item 1: there is no label "vvip"`},
 	}
 	for name, test := range tests {

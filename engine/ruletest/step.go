@@ -3,6 +3,7 @@ package ruletest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,7 +39,12 @@ func (t *storyRun) step(ctx context.Context, s rules.TestStep) error {
 		return err
 	}
 	if s.Expects {
-		return t.expect(s)
+		if err := t.expect(s); err != nil {
+			return err
+		}
+	}
+	if s.ExpectsWould {
+		return t.expectWould(ctx, s)
 	}
 	return nil
 }
@@ -126,13 +132,25 @@ func (t *storyRun) act(fields map[string]any) error {
 	var err error
 	switch {
 	case has("customer"):
-		_, err = t.service.CustomerMessage(sandbox.CustomerMessage{Name: text("customer"), Text: text("says")})
-	case has("team") && has("says"):
-		_, err = t.service.TeamMessage(sandbox.TeamMessage{Person: text("team"), Conversation: text("to"), Text: text("says")})
+		_, err = t.service.CustomerMessage(sandbox.CustomerMessage{Name: text("customer"), Text: text("says"), File: text("sends")})
+	case has("team") && (has("says") || has("sends")):
+		_, err = t.service.TeamMessage(sandbox.TeamMessage{Person: text("team"), Conversation: text("to"), Text: text("says"), File: text("sends")})
 	case has("team") && has("closes"):
 		_, err = t.service.TeamClose(sandbox.TeamClose{Person: text("team"), Conversation: text("closes")})
+		err = t.missing(err, text("closes"))
 	case has("team") && has("moves"):
 		_, err = t.service.MoveCard(sandbox.MoveCard{Person: text("team"), Card: text("moves"), Stage: text("to")})
+	case has("team") && has("takes"):
+		_, err = t.service.TeamTransfer(sandbox.TeamTransfer{Person: text("team"), To: text("team"), Conversation: text("takes")})
+		err = t.missing(err, text("takes"))
+	case has("team") && has("labels"):
+		m := sandbox.TeamLabels{Person: text("team"), Conversation: text("of")}
+		list, _ := fields["labels"].([]any)
+		for _, label := range list {
+			m.Labels = append(m.Labels, fmt.Sprint(label))
+		}
+		_, err = t.service.TeamLabels(m)
+		err = t.missing(err, text("of"))
 	}
 	if err == nil && has("event") {
 		err = t.raise(text("event"), text("contact"), fields["data"])
@@ -144,6 +162,20 @@ func (t *storyRun) act(fields map[string]any) error {
 		err = t.outside.answer(answer)
 	}
 	return err
+}
+
+// missing says of an error what a story lacks: the conversation of a customer who has none yet, or
+// something that nobody has listed.
+func (t *storyRun) missing(err error, customer string) error {
+	refusal, ok := errors.AsType[*sandbox.Error](err)
+	if !ok || refusal.Code != "not_found" {
+		return err
+	}
+	c := readCompany(t.service)
+	if contact := c.contact(customer); contact != nil && c.last("conversations", "contact_id", contact["id"]) == nil {
+		return fmt.Errorf("there is no conversation with %s yet: let the customer write first, or list it in given: conversations: [{ contact: %s }]", customer, customer)
+	}
+	return fmt.Errorf("%w: list in given what the rules do not name", err)
 }
 
 // fault makes the service fail from here on.

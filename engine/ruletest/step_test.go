@@ -1,6 +1,7 @@
 package ruletest
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -155,4 +156,68 @@ func TestQuestionAndAnswer(t *testing.T) {
       - { customer: Marina, says: "1", expect: [{ transfer: { sector: Sales } }] }
 `)
 	r.passes(t)
+}
+
+// teamStory is what TestTeam begins with.
+const teamStory = `
+rules:
+  - id: labelled
+    when: conversation.updated
+    if: "'label_ids' in event.data.changed and has_label('urgent')"
+    do: [{ transfer: Supervisors }]
+  - id: taken
+    when: conversation.updated
+    if: "'assignee_id' in event.data.changed and conversation.assignee != nil"
+    do: [{ update_conversation: { name: "with {{ conversation.assignee_name }}" } }]
+  - id: file
+    when: [message.received, message.sent]
+    if: message.media_id != nil
+    do: [{ send_message: { to: { phone: "+5511900000000", channel: Main }, text: "{{ event.type }}: {{ message.text ?? '' }}" } }]
+  - id: close
+    when: kanban.card.completed
+    do: [{ close_attendance: { reason: won } }]
+tests:
+  - name: it
+    given:
+      contacts: [{ name: Marina, phone: "+5511988887777" }, { name: Duty, phone: "+5511900000000" }, { name: Paulo, phone: "+5511977776666" }]
+      conversations: [{ contact: Duty }, { contact: Marina, name: The bakery }]
+      attendances: [{ contact: Paulo, status: open }]
+      cards: [{ board: Sales, stage: Proposal, title: Offer, conversation: Paulo }, { board: Sales, title: Oven, conversation: "+5511988887777" }]
+      labels: [quiet, urgent]
+    steps:
+`
+
+// TestTeam runs stories in which people label, take over and send files, and a card has a
+// conversation.
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	r := tell(t, teamStory+`
+      - { team: Bruno, labels: [quiet], of: Paulo, expect: [] }
+      - { team: Bruno, labels: urgent, of: Paulo, expect: [{ transfer: { sector: Supervisors } }] }
+      - { team: Bruno, labels: [urgent], of: Paulo, expect: [] }
+      - { at: +1m, team: Carla, takes: Paulo, expect: [{ update_conversation: { name: with Carla } }] }
+      - { at: +1m, customer: Paulo, sends: photo.jpg, expect: [{ send_message: "message.received: " }] }
+      - { at: +1m, customer: Paulo, sends: offer.pdf, says: Signed, expect: [{ send_message: "message.received: Signed" }] }
+      - { at: +1m, team: Carla, to: "+5511977776666", sends: contract.pdf, says: Here, expect: [{ send_message: "message.sent: Here" }] }
+      - { at: +1m, team: Carla, moves: Offer, to: Won, expect: [{ close_attendance: { reason: won } }] }
+      - { at: +1m, team: Carla, to: "+5511988887777", says: Hello }
+      - { at: +1m, team: Carla, moves: Oven, to: Won }
+      - { at: +1m, expect: [{ update_conversation: { name: with Carla } }, { close_attendance: { reason: won } }] }
+`)
+	r.passes(t)
+
+	for name, tt := range map[string]struct{ step, words string }{
+		"an unknown label":      {"{ team: Bruno, labels: [urgnt], of: Paulo, expect: [] }", `there is no label "urgnt" (did you mean "urgent"?): list in given what the rules do not name`},
+		"an unknown customer":   {"{ team: Bruno, labels: [urgent], of: Pablo, expect: [] }", `there is no conversation "Pablo"`},
+		"nobody to take":        {"{ team: Bruno, takes: Xerxes, expect: [] }", `there is no conversation "Xerxes"`},
+		"nobody who takes":      {"{ team: Brno, takes: Paulo, expect: [] }", `there is no person "Brno" (did you mean "Bruno"?)`},
+		"no conversation yet":   {"{ team: Bruno, takes: Nina, expect: [] }", "there is no conversation with Nina yet: let the customer write first"},
+		"nothing open to close": {"{ team: Bruno, closes: Nina, expect: [] }", "there is no conversation with Nina yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := tell(t, strings.Replace(teamStory, "contacts: [", `contacts: [{ name: Nina, phone: "+5511911111111" }, `, 1)+"      - "+tt.step+"\n")
+			r.fails(t, tt.words)
+		})
+	}
 }

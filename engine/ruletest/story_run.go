@@ -33,10 +33,11 @@ type storyRun struct {
 
 	meanwhile func() // called during an operation of the engine; may be nil
 
-	next    time.Time // when the engine has something to do; the zero time is never
-	seen    int       // effects that were compared
-	crashes []string
-	trace   Trace
+	next      time.Time       // when the engine has something to do; the zero time is never
+	seen      int             // effects that were compared
+	seenWould map[string]bool // steps in shadow that were compared, by their keys
+	crashes   []string
+	trace     Trace
 }
 
 // run runs the story under a plan. A story whose expectations fail returns a *failure.

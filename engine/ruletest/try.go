@@ -34,7 +34,7 @@ func Try(ctx context.Context, o Options, test *rules.Test) (*Trial, error) {
 	told := *test
 	told.Faults, told.Steps = nil, nil
 	for _, step := range test.Steps {
-		step.Expects, step.Expected = false, nil
+		step.Expects, step.Expected, step.ExpectsWould, step.Would = false, nil, false, nil
 		told.Steps = append(told.Steps, step)
 	}
 	folder, err := os.MkdirTemp(o.folder(), "quando-try-")

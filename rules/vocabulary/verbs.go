@@ -17,5 +17,6 @@ const (
 	UpdateContact      Verb = "update_contact"
 	MoveCard           Verb = "move_card"
 	CreateCard         Verb = "create_card"
+	UpdateCard         Verb = "update_card"
 	HTTPRequest        Verb = "http_request"
 )

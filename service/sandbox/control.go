@@ -75,6 +75,9 @@ func (s *Sandbox) controlPeople(mux *http.ServeMux) {
 	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
 		return s.TeamTransfer(in)
 	}))
+	mux.HandleFunc("POST /team/labels", answering(func(_ context.Context, in TeamLabels) (any, error) {
+		return s.TeamLabels(in)
+	}))
 	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
 	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
 	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))

@@ -97,6 +97,40 @@ func TestControl(t *testing.T) {
 			t.Errorf("history %s", history.body)
 		}
 	})
+	d.run(t, "team labels are added once, with an event", func(t *testing.T) {
+		hook := d.receive(200)
+		d.subscribe(hook, "conversation.updated")
+		r := d.act("POST /team/labels", m{"conversation": "Ana Lima", "person": "Bruno", "labels": []string{"vip"}}).want(200)
+		if r.text("label_ids.0") != d.label("vip") {
+			t.Errorf("conversation %s", r.body)
+		}
+		d.act("POST /team/labels", m{"conversation": "Ana Lima", "person": "Bruno", "labels": []string{"vip"}}).want(200)
+		d.settle()
+		if got := hook.deliveries(); len(got) != 1 || got[0].data(t, "data.changed") != "[label_ids]" {
+			t.Errorf("%d events", len(got))
+		}
+		d.act("POST /team/labels", m{"conversation": "Ana Lima", "labels": []string{"vipp"}}).code(404, "not_found")
+		d.act("POST /team/labels", m{"conversation": "Ana Lima"}).code(400, "invalid_request")
+	})
+	d.run(t, "files by their endings, with a caption or without", func(t *testing.T) {
+		for file, want := range map[string]string{"photo.JPG": "image/jpeg", "voice.ogg": "audio/ogg", "clip.mp4": "video/mp4", "offer.pdf": "application/pdf", "plan.dwg": "application/octet-stream"} {
+			r := d.act("POST /customers/message", m{"name": "Ana Lima", "file": file}).want(200)
+			message := d.api("GET /messages/"+r.text("message"), nil).want(200)
+			link := d.api("GET /media/"+message.text("media_id")+"/url", nil).want(200)
+			if got, err := http.Get(link.text("url")); err != nil || got.Header.Get("Content-Type") != want {
+				t.Errorf("%s: %v, not %s (%v)", file, got.Header, want, err)
+			} else {
+				_ = got.Body.Close()
+			}
+		}
+		r := d.act("POST /team/message", m{"conversation": "Ana Lima", "person": "Bruno", "file": "offer.pdf", "text": "as promised"}).want(200)
+		if message := d.api("GET /messages/"+r.text("message"), nil).want(200); message.text("text") != "as promised" || message.text("media_id") == "" || message.text("direction") != "outbound" {
+			t.Errorf("message %s", message.body)
+		}
+		d.act("POST /customers/message", m{"name": "Ana Lima", "file": "photo"}).code(400, "invalid_request")
+		d.act("POST /team/message", m{"conversation": "Ana Lima", "file": "photo."}).code(400, "invalid_request")
+		d.act("POST /team/message", m{"conversation": "Ana Lima"}).code(400, "invalid_request")
+	})
 	d.run(t, "team close", func(t *testing.T) {
 		r := d.act("POST /team/close", m{"conversation": "Ana Lima", "person": "Bruno", "reason": "solved"}).want(200)
 		if got := d.api("GET /attendances/"+r.text("attendance"), nil).want(200); got.text("status") != "closed" || got.text("close_reason") != "solved" {

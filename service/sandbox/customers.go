@@ -6,7 +6,8 @@ import "github.com/quandohq/quando/service/sandbox/internal/store"
 type CustomerMessage struct {
 	Phone   string `json:"phone"`   // or the name of an existing contact
 	Name    string `json:"name"`    // of a new contact
-	Text    string `json:"text"`    //
+	Text    string `json:"text"`    // with a file, the caption
+	File    string `json:"file"`    // the name of a file that comes with it, such as photo.jpg
 	Channel string `json:"channel"` // default the first
 	Group   string `json:"group"`   // the name of a group to write into; default the direct conversation
 }
@@ -24,8 +25,11 @@ type Written struct {
 func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.Text == "" {
-		return Written{}, store.Invalid("the text is missing")
+	if m.Text == "" && m.File == "" {
+		return Written{}, store.Invalid("the text is missing, or a file")
+	}
+	if err := checkFile(m.File); err != nil {
+		return Written{}, err
 	}
 	channel, err := s.store.FindChannel(m.Channel)
 	if err != nil {
@@ -43,7 +47,7 @@ func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 	if attendance == nil && s.store.Rules.Enabled {
 		attendance = s.openAttendance(conv, contact)
 	}
-	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), Direction: store.Inbound,
+	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), MediaID: s.attach(m.File), Direction: store.Inbound,
 		Sender: Actor{Kind: store.ByCustomer, ID: contact.ID, Name: Optional(contact.Name)}}
 	s.addMessage(conv, message)
 	s.raiseMessage(messageReceived, conv, message)

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,42 @@ func (s *Sandbox) uploadMedia(c *call) (any, error) {
 		s.effect(c, m.ID, "media", nil, encode(m), "")
 		return m, nil
 	}
+}
+
+// contentTypes are the types of files that people send, by the ending of their names. Any other file
+// is a document of an unknown type.
+var contentTypes = map[string]string{
+	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".gif": "image/gif", ".webp": "image/webp", ".heic": "image/heic",
+	".ogg": "audio/ogg", ".opus": "audio/ogg", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".aac": "audio/aac", ".amr": "audio/amr", ".wav": "audio/wav",
+	".mp4": "video/mp4", ".mov": "video/quicktime", ".3gp": "video/3gpp", ".webm": "video/webm",
+	".pdf": "application/pdf", ".txt": "text/plain", ".csv": "text/csv", ".zip": "application/zip", ".xml": "application/xml",
+	".doc": "application/msword", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".xls": "application/vnd.ms-excel", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+// checkFile refuses the name of a file that a person sends if its type cannot be known. No name is
+// no file.
+func checkFile(name string) error {
+	if name != "" && len(path.Ext(name)) < 2 {
+		return store.Invalid("file: %q has no ending, so its type is unknown: write it as in photo.jpg", name)
+	}
+	return nil
+}
+
+// attach keeps the file of a message that a person sends in the app or on the phone, and returns its
+// id; no name is no file. Its content is made up.
+func (s *Sandbox) attach(name string) ID {
+	if name == "" {
+		return ID{}
+	}
+	contentType := contentTypes[strings.ToLower(path.Ext(name))]
+	if contentType == "" {
+		contentType = "application/octet-stream"
+	}
+	content := []byte("the content of " + name)
+	m := &Media{ID: s.ids.ID(), Name: name, ContentType: contentType, Size: len(content), CreatedAt: s.now(), Content: content}
+	s.store.Media[m.ID] = m
+	return m.ID
 }
 
 // mediaURL gives a link that works without the key, for a while.

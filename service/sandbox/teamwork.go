@@ -1,13 +1,18 @@
 package sandbox
 
-import "github.com/quandohq/quando/service/sandbox/internal/store"
+import (
+	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
+)
 
 // TeamMessage is a message that a member of the team writes in the app or,
 // when Person is empty, that leaves from the phone itself.
 type TeamMessage struct {
 	Conversation string `json:"conversation"`
 	Person       string `json:"person"`
-	Text         string `json:"text"`
+	Text         string `json:"text"`    // with a file, the caption
+	File         string `json:"file"`    // the name of a file that goes with it, such as offer.pdf
 	Channel      string `json:"channel"` // used if the conversation does not exist
 }
 
@@ -16,8 +21,11 @@ type TeamMessage struct {
 func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.Text == "" {
-		return ID{}, store.Invalid("the text is missing")
+	if m.Text == "" && m.File == "" {
+		return ID{}, store.Invalid("the text is missing, or a file")
+	}
+	if err := checkFile(m.File); err != nil {
+		return ID{}, err
 	}
 	by, err := s.teamMember(m.Person)
 	if err != nil {
@@ -30,7 +38,7 @@ func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	if conv.Open() == nil && s.store.Rules.Enabled {
 		s.openAttendance(conv, s.store.Contacts[conv.ContactID])
 	}
-	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), Direction: store.Outbound, Sender: by}
+	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), MediaID: s.attach(m.File), Direction: store.Outbound, Sender: by}
 	s.addMessage(conv, message)
 	s.firstResponse(conv)
 	s.raiseMessage(messageSent, conv, message)
@@ -147,6 +155,47 @@ func (s *Sandbox) TeamTransfer(m TeamTransfer) (Conversation, error) {
 		}
 	}
 	s.assign(conv, entry)
+	return *conv, nil
+}
+
+// TeamLabels puts labels on a conversation in the app, beside those that it has.
+type TeamLabels struct {
+	Conversation string   `json:"conversation"`
+	Person       string   `json:"person"`
+	Labels       []string `json:"labels"` // their names or ids
+}
+
+// TeamLabels adds labels to a conversation, as a member of the team. Labels that are there already
+// change nothing and raise no event.
+func (s *Sandbox) TeamLabels(m TeamLabels) (Conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(m.Labels) == 0 {
+		return Conversation{}, store.Invalid("the labels are missing")
+	}
+	if _, err := s.teamMember(m.Person); err != nil {
+		return Conversation{}, err
+	}
+	conv, err := s.store.FindConversation(m.Conversation)
+	if err != nil {
+		return Conversation{}, err
+	}
+	ids := slices.Clone(conv.LabelIDs)
+	for _, name := range m.Labels {
+		label, err := s.store.FindLabel(name)
+		if err != nil {
+			return Conversation{}, err
+		}
+		if !slices.Contains(ids, label.ID) {
+			ids = append(ids, label.ID)
+		}
+	}
+	if len(ids) > len(conv.LabelIDs) {
+		s.store.PutConversation(conv, func() {
+			conv.LabelIDs, conv.UpdatedAt = ids, s.now()
+		})
+		s.raiseUpdated(conv, "label_ids")
+	}
 	return *conv, nil
 }
 

@@ -19,11 +19,22 @@ import (
 // the environment. A missing file is an error only if it was named explicitly.
 func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err error) {
 	file, _ := cmd.Flags().GetString("config")
+	return loadPart(file, cmd.Flags().Changed("config"), true, keys)
+}
+
+// LoadPartOf reads only some keys of a configuration that is there beside the one of the command.
+// It is for other workspaces than those at hand: the environment says nothing about them.
+func LoadPartOf(file string, keys ...string) (*Config, error) {
+	c, _, err := loadPart(file, true, false, keys)
+	return c, err
+}
+
+func loadPart(file string, required, environment bool, keys []string) (c *Config, found bool, err error) {
 	c = Default()
 	c.Folder = filepath.Dir(file)
 	text, err := cli.ReadBounded(file)
 	if err != nil {
-		if _, statErr := os.Stat(file); !errors.Is(statErr, fs.ErrNotExist) || cmd.Flags().Changed("config") {
+		if _, statErr := os.Stat(file); !errors.Is(statErr, fs.ErrNotExist) || required {
 			return nil, false, err
 		}
 	}
@@ -33,7 +44,9 @@ func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err er
 	unwanted := func(s setting) bool { return !slices.Contains(keys, s.path) }
 	all := slices.DeleteFunc(c.settings(), unwanted)
 	d.some(f.Root, all)
-	d.environment("QUANDO", all)
+	if environment {
+		d.environment("QUANDO", all)
+	}
 	c.Workspaces = make(map[string]Workspace)
 	if n := f.Root.Get("workspaces"); n != nil {
 		for _, p := range n.Pairs {

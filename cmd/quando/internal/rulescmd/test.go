@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/rules"
 )
 
 // NewTest returns the command test, which runs the tests that stand beside rules.
@@ -21,7 +22,8 @@ func NewTest() *cobra.Command {
 		Short: "Run the tests of the rules on a simulated clock",
 		Long: `Test reads rule files, or folders of them, as check does, and tells the story of each test that stands in them: the real engine, an imitation of
 the service and a clock that only the story moves. A test runs with the rules of its own folder and those below it, or with those that it names.
-A story with faults is told again under each of them. A test file that is named alone is run with the rules of its folder.
+A story with faults is told again under each of them. A test file that is named alone is run with the rules of its folder. Of several workspaces,
+those of the configuration or folders that have a quando.yaml of their own, each is tested by itself.
 
 It exits with 0 when all tests passed, 1 when one failed, when the rules have problems or when there are no tests, and 2 when it could not be carried out.`,
 		Example: "  quando test\n  quando test rules/away_test.yaml\n  quando test --run 'twelve hours' --faults=false\n  quando test --output junit > report.xml",
@@ -52,19 +54,32 @@ func (o testOptions) test(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("--run: %w", err)
 	}
-	s, err := readSuite(cmd, args)
+	suites, err := readSuites(cmd, args)
 	if err != nil {
 		return err
 	}
-	if s.problems.HasErrors() {
-		if err := writer.problems(s.problems); err != nil {
+	var problems rules.Problems
+	for _, s := range suites {
+		problems = append(problems, s.problems...)
+	}
+	if problems.HasErrors() {
+		if err := writer.problems(problems); err != nil {
 			return err
 		}
 		return cli.ErrNo
 	}
-	all, err := s.trials()
-	if err != nil {
-		return err
+	var all []*trial
+	for _, s := range suites {
+		trials, err := s.trials()
+		if err != nil {
+			return err
+		}
+		for _, t := range trials {
+			if len(suites) > 1 {
+				t.workspace = s.workspace.name
+			}
+		}
+		all = append(all, trials...)
 	}
 	trials := choose(all, chosen)
 	if len(trials) == 0 {

@@ -21,7 +21,7 @@ type testWriter interface {
 func newTestWriter(output string, w io.Writer) (testWriter, error) {
 	switch output {
 	case "text":
-		return textTests{w, cli.Colours(w)}, nil
+		return &textTests{w: w, c: cli.Colours(w)}, nil
 	case "json":
 		return jsonTests{w}, nil
 	case "junit":
@@ -44,11 +44,12 @@ func tally(all []*outcome) (passed, failed int) {
 
 // textTests writes for people.
 type textTests struct {
-	w io.Writer
-	c cli.Palette
+	w         io.Writer
+	c         cli.Palette
+	workspace string // of the outcome before
 }
 
-func (t textTests) problems(list rules.Problems) error {
+func (t *textTests) problems(list rules.Problems) error {
 	for _, p := range list {
 		cli.WriteProblem(t.w, t.c, p)
 	}
@@ -56,7 +57,11 @@ func (t textTests) problems(list rules.Problems) error {
 	return err
 }
 
-func (t textTests) outcome(o *outcome) {
+func (t *textTests) outcome(o *outcome) {
+	if o.workspace != t.workspace {
+		fmt.Fprintf(t.w, "workspace %s\n", cli.Harmless(o.workspace))
+		t.workspace = o.workspace
+	}
 	word := t.c.Green("ok  ")
 	if !o.OK {
 		word = t.c.Red("FAIL")
@@ -81,7 +86,7 @@ func reportLines(r *ruletest.Result) []string {
 	return lines
 }
 
-func (t textTests) end(all []*outcome, notRun int, took time.Duration) error {
+func (t *textTests) end(all []*outcome, notRun int, took time.Duration) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -109,18 +114,19 @@ type testDocument struct {
 }
 
 type testReport struct {
-	File     string            `json:"file"`
-	Line     int               `json:"line"`
-	Name     string            `json:"name"`
-	OK       bool              `json:"ok"`
-	Fault    string            `json:"fault"`
-	Message  string            `json:"message"`
-	FailedAt int               `json:"failed_at,omitempty"` // the line of the step
-	Crashes  []string          `json:"crashes,omitempty"`
-	Expected []expectedReport  `json:"expected,omitempty"`
-	Actual   []ruletest.Effect `json:"actual,omitempty"`
-	Tellings int               `json:"tellings"`
-	Seconds  float64           `json:"seconds"`
+	Workspace string            `json:"workspace,omitempty"` // if there are several
+	File      string            `json:"file"`
+	Line      int               `json:"line"`
+	Name      string            `json:"name"`
+	OK        bool              `json:"ok"`
+	Fault     string            `json:"fault"`
+	Message   string            `json:"message"`
+	FailedAt  int               `json:"failed_at,omitempty"` // the line of the step
+	Crashes   []string          `json:"crashes,omitempty"`
+	Expected  []expectedReport  `json:"expected,omitempty"`
+	Actual    []ruletest.Effect `json:"actual,omitempty"`
+	Tellings  int               `json:"tellings"`
+	Seconds   float64           `json:"seconds"`
 }
 
 type expectedReport struct {
@@ -139,7 +145,7 @@ func (j jsonTests) end(all []*outcome, notRun int, _ time.Duration) error {
 	doc.Passed, doc.Failed = tally(all)
 	for _, o := range all {
 		r := testReport{
-			File: o.Test.File, Line: o.Test.Line, Name: o.Test.Name, OK: o.OK, Fault: o.Fault, Message: o.Message, FailedAt: o.Line, Crashes: o.Crashes,
+			Workspace: o.workspace, File: o.Test.File, Line: o.Test.Line, Name: o.Test.Name, OK: o.OK, Fault: o.Fault, Message: o.Message, FailedAt: o.Line, Crashes: o.Crashes,
 			Actual: o.Actual, Tellings: o.Tellings, Seconds: float64(o.took.Milliseconds()) / 1000,
 		}
 		for _, e := range o.Expected {

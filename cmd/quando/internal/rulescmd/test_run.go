@@ -13,7 +13,8 @@ import (
 // An outcome is what came of a trial.
 type outcome struct {
 	ruletest.Result
-	took time.Duration
+	workspace string // empty if there is only one
+	took      time.Duration
 }
 
 // errFailed ends a run of tests after the first failure.
@@ -98,5 +99,5 @@ func (r *trialRunner) try(ctx context.Context, stop context.CancelCauseFunc, t *
 	case !result.OK && r.failFast:
 		stop(errFailed)
 	}
-	return &outcome{Result: result, took: time.Since(began)}
+	return &outcome{Result: result, workspace: t.workspace, took: time.Since(began)}
 }

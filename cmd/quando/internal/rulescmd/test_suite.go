@@ -18,60 +18,77 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A suite is a rule set with its tests, and what the configuration says about them.
+// A suite is the rule set of a workspace with its tests.
 type suite struct {
-	set      *rules.Set
-	problems rules.Problems
-	only     []string // the files whose tests were asked for; empty is all
-
-	config     *config.Config
-	configured bool     // there is a configuration
-	roots      []string // the paths that were named
-	folders    map[string]*rules.Set
+	workspace *testedWorkspace
+	set       *rules.Set
+	problems  rules.Problems
+	only      []string // the files whose tests were asked for; empty is all
+	roots     []string // the paths that were named
+	folders   map[string]*rules.Set
 }
 
 // A trial is a test with all that it runs with.
 type trial struct {
-	test  *rules.Test
-	set   *rules.Set
-	media fs.FS
-	zone  *time.Location // nil is the usual one
+	test      *rules.Test
+	workspace string // empty if there is only one
+	set       *rules.Set
+	media     fs.FS
+	zone      *time.Location // nil is the usual one
 }
 
-// readSuite reads what the paths name.
-func readSuite(cmd *cobra.Command, paths []string) (*suite, error) {
-	s := &suite{folders: make(map[string]*rules.Set)}
+// readSuites reads what the paths name, each workspace by itself.
+func readSuites(cmd *cobra.Command, paths []string) ([]*suite, error) {
+	var roots []string
 	for _, path := range paths {
-		s.roots = append(s.roots, filepath.Clean(path))
+		roots = append(roots, filepath.Clean(path))
 	}
-	var err error
-	if s.config, s.configured, err = config.LoadPart(cmd, "rules", "timezone"); err != nil {
-		return nil, err
-	}
-	more, err := s.rulesBeside(cmd, paths)
+	finder, err := newWorkspaceFinder(cmd, roots)
 	if err != nil {
 		return nil, err
 	}
-	files, err := config.ReadRules(cmd, slices.Concat(paths, more))
+	more, only, err := rulesBeside(cmd, paths)
 	if err != nil {
 		return nil, err
 	}
-	s.set, s.problems = rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
-	return s, nil
+	names, err := finder.namedFiles(cmd, slices.Concat(paths, more))
+	if err != nil {
+		return nil, err
+	}
+	files, err := config.ReadRules(cmd, names)
+	if err != nil {
+		return nil, err
+	}
+	workspaces, err := finder.split(files)
+	if err != nil {
+		return nil, err
+	}
+	var list []*suite
+	for _, w := range workspaces {
+		s := &suite{workspace: w, only: only, roots: roots, folders: make(map[string]*rules.Set)}
+		completed, err := finder.complete(cmd, w)
+		if err != nil {
+			return nil, err
+		}
+		if completed && len(only) == 0 {
+			s.only = names
+		}
+		s.set, s.problems = rules.Compile(w.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+		list = append(list, s)
+	}
+	return list, nil
 }
 
 // rulesBeside returns the rule files that belong to test files that were named without any: those
 // of their folder, else those of the configuration. Of all that is read then, only the tests in the
 // named files are meant.
-func (s *suite) rulesBeside(cmd *cobra.Command, paths []string) ([]string, error) {
+func rulesBeside(cmd *cobra.Command, paths []string) (more, only []string, err error) {
 	if len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool { return !isTestFile(p) }) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	var more []string
 	for _, path := range paths {
-		s.only = append(s.only, path)
 		if _, err := os.Stat(path); err != nil {
-			return nil, cli.FileError(err)
+			return nil, nil, cli.FileError(err)
 		}
 		rules, err := rulesBelow(filepath.Dir(path))
 		if err == nil && len(rules) == 0 {
@@ -81,11 +98,11 @@ func (s *suite) rulesBeside(cmd *cobra.Command, paths []string) ([]string, error
 			}
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		more = append(more, slices.DeleteFunc(rules, isTestFile)...)
 	}
-	return more, nil
+	return more, paths, nil
 }
 
 // rulesBelow lists the rule files of a folder that are not tests alone.
@@ -128,8 +145,11 @@ func choose(list []*trial, chosen *regexp.Regexp) []*trial {
 
 // setOf returns the rules of a test's folder, and those that it names from elsewhere. So a test
 // says the same whether its folder was named or one above. Tests that stand in a folder of their
-// own have the rules of the nearest folder above.
+// own have the rules of the nearest folder above. A test may also run with all rules.
 func (s *suite) setOf(test *rules.Test) *rules.Set {
+	if test.All {
+		return s.set
+	}
 	folder := filepath.Dir(test.File)
 	set := s.below(folder)
 	for len(set.Rules) == 0 && filepath.Dir(folder) != folder {
@@ -175,17 +195,14 @@ func within(folder, file string) bool {
 // above the file, as far as the paths that were named.
 func (s *suite) surroundings(file string) (*time.Location, fs.FS) {
 	var zone *time.Location
-	if s.configured {
-		zone = s.config.Timezone
-	}
-	owner := ""
-	for _, w := range s.workspaces() {
-		if absoluteWithin(w.RulesPath, file) && len(w.RulesPath) >= len(owner) {
-			owner, zone = w.RulesPath, w.Timezone
+	if c := s.workspace.config; c != nil {
+		zone = c.Timezone
+		if of := owner(configured(c), file); of != nil {
+			if w, named := c.Workspaces[of.name]; named {
+				zone = w.Timezone
+			}
+			return zone, config.MediaFolder(config.MediaPath(of.root))
 		}
-	}
-	if owner != "" {
-		return zone, config.MediaFolder(config.MediaPath(owner))
 	}
 	folder := filepath.Dir(file)
 	for at := folder; ; at = filepath.Dir(at) {
@@ -196,18 +213,6 @@ func (s *suite) surroundings(file string) (*time.Location, fs.FS) {
 			return zone, config.MediaFolder(filepath.Join(folder, "media"))
 		}
 	}
-}
-
-// workspaces lists the workspaces of the configuration with where their rules are.
-func (s *suite) workspaces() []config.NamedWorkspace {
-	if !s.configured {
-		return nil
-	}
-	list := []config.NamedWorkspace{{Workspace: &s.config.Workspace, RulesPath: s.config.Path(s.config.Rules)}}
-	for name, w := range s.config.Workspaces {
-		list = append(list, config.NamedWorkspace{Workspace: &w, Name: name, RulesPath: s.config.Path(w.Rules)})
-	}
-	return list
 }
 
 // absoluteWithin reports whether a file is a path or below it, however the two are spelt.
