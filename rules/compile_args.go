@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -106,11 +107,24 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 // singleBrace is a fact between single braces, as other tools write it.
 var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|attendance|card|event|vars|steps)\.[\w.]+) *\}`)
 
-// singleBraces warns of a name that would be sent as it stands.
+// placeholders are names that other tools put a value in the place of, with the fact that has it.
+var placeholders = map[string]string{
+	"nome": "contact.name", "name": "contact.name", "first_name": "contact.name", "primeiro_nome": "contact.name", "cliente": "contact.name", "customer": "contact.name", "customer_name": "contact.name",
+	"telefone": "contact.phone", "phone": "contact.phone", "empresa": "contact.company", "company": "contact.company", "cidade": "contact.city", "protocolo": "attendance.protocol", "protocol": "attendance.protocol",
+	"atendente": "conversation.assignee_name", "agent": "conversation.assignee_name", "setor": "conversation.sector_name",
+}
+
+var placeholder = regexp.MustCompile(`(?i)[\[{<%](` + strings.Join(slices.Sorted(maps.Keys(placeholders)), "|") + `)[\]}>%]`)
+
+// singleBraces reports a name that would be sent as it stands.
 func (c *compiler) singleBraces(n *source.Node, segments []template.Segment) {
 	for _, s := range segments {
 		if at := strings.Index(s.Text, "{%"); !s.Expression && at >= 0 && strings.Contains(s.Text[at:], "%}") {
-			c.add(n.AtOffset(s.Offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+			c.add(n.AtOffset(s.Offset+at, source.Error, "{% %} means nothing here, and would stay in the text as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+			return
+		}
+		if at := placeholder.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
+			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+placeholders[strings.ToLower(s.Text[at[2]:at[3]])]+" }} for its value"))
 		}
 		if at := singleBrace.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
 			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.Text[at[2]:at[3]]+" }} for its value"))

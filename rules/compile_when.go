@@ -132,11 +132,7 @@ func (c *compiler) eventNames(n *source.Node) []string {
 			return names
 		}
 	}
-	hint := source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", vocabulary.Manual))
-	if strings.HasPrefix(s, "every ") || strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "cron ") {
-		hint = scheduleExample
-	}
-	c.report(n, hint, "unknown event %q", s)
+	c.report(n, eventHint(s, append(slices.Clone(eventNames), "kanban.card.*", vocabulary.Manual)), "unknown event %q", s)
 	return nil
 }
 
@@ -162,7 +158,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 			kinds = append(kinds, kind)
 		}
 	}
-	if len(kinds) != 1 {
+	if len(kinds) > 1 || len(kinds) == 0 && !hasUnknown(n, scheduleKeys) {
 		c.report(n, scheduleExample, "a schedule needs one of every, cron and at; here is %s", list(kinds))
 	}
 	loc := time.UTC

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp/syntax"
 	"slices"
@@ -116,10 +117,7 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 		if functionByName[n.Value] != nil || exprBuiltins[n.Value] != nil {
 			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
 		}
-		hint := source.DidYouMean(n.Value, r.names())
-		if hint == "" {
-			hint = nameHint(n.Value)
-		}
+		hint := cmp.Or(nameHint(n.Value), source.DidYouMean(n.Value, r.names()), "put a text in quotes, as in \""+n.Value+"\"")
 		if line := r.env.later[n.Value]; line > 0 {
 			hint = fmt.Sprintf("the step in line %d gives it; it must come first", line)
 		} else if r.env.available == nil {
@@ -189,13 +187,13 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	case isVars(n.Node) && len(base.fields) == 0:
 		return r.report(n.Property, "describe it under `vars`; those of another file do not count", "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
-		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
 	case base.elem != nil:
 		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", tree.Describe(n.Node), property.Value)
 	case base == Time || base == Duration:
-		return nil // Go's methods: now().Hour()
+		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", tree.Describe(n.Node), base, property.Value)
 	}
-	return r.report(n.Property, "", "%s is %s and has no fields", tree.Describe(n.Node), base)
+	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", tree.Describe(n.Node), base)
 }
 
 // labelNames notes that the names of the labels of a fact or a step's result are read. They are
@@ -272,7 +270,11 @@ func (r *resolver) pattern(n ast.Node, of string) {
 	}
 	re, err := syntax.Parse(s.Value, syntax.Perl)
 	if err != nil {
-		r.report(n, "", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		if words := strings.Trim(s.Value, "*"); words != s.Value && !strings.Contains(words, "*") {
+			r.report(n, fmt.Sprintf("write contains %q, or says(%q) for the word in a message", words, words), "in a pattern a * does not stand for any text")
+			return
+		}
+		r.report(n, "a pattern is a regular expression, such as \"^[1-5]$\"; contains looks for a text as it is", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
 	size := patternSize(re)
