@@ -281,6 +281,12 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
 		}
 		x.doubts = nil
+		if c.rule != nil {
+			for _, m := range x.mentions {
+				c.rule.names = append(c.rule.names, NameUse{Kind: m.kind, Name: m.name, Field: m.field, place: c.place(n, offset+m.offset)})
+			}
+			x.mentions = nil
+		}
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {
 			c.warn(n, "count in a rule on the event, or over attendances or conversations", "count_events is always 0 in a rule that is started by %s", c.rule.started())
 		}
@@ -305,6 +311,7 @@ func (c *compiler) noteNeeds(x *Expression) {
 			c.reads(f.Scope)
 		}
 	}
+	c.reads(x.lookups...)
 	c.rule.Facts = union(c.rule.Facts, x.needs)
 	for _, name := range x.calls {
 		c.reads(functionByName[name].reads)

@@ -366,12 +366,17 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 			return
 		}
 		if lookups[a.Refers] != "" && a.Refers != "contact" {
-			place := n.At(source.Error, "", "")
-			place.Rule = c.rule.ID
-			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, place: place})
+			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, place: c.place(n, 0)})
 		}
 	}
 	c.reads(lookups[a.Refers])
+}
+
+// place returns where an offset of a value of the rule stands, for problems that are found later.
+func (c *compiler) place(n *source.Node, offset int) Problem {
+	p := n.AtOffset(offset, source.Error, "", "")
+	p.Rule = c.rule.ID
+	return p
 }
 
 // argumentScopes adds the scopes that an argument's own calls need.

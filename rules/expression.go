@@ -42,11 +42,20 @@ type Expression struct {
 	data          []dataUse       // what it reads of event.data
 	ways          []suspect.Way   // in which it is true; only during compilation
 	otherwise     []suspect.Way   // in which it is false
+	mentions      []mention       // names of the service
+	lookups       []string        // the scopes with which names are looked up
 	doubts        []suspect.Doubt // what is allowed and probably not meant
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
 	once  sync.Once
+}
+
+// A mention is a name of something of the service at a byte offset inside an expression.
+type mention struct {
+	kind, name string
+	field      string // that is compared with it
+	offset     int
 }
 
 // A part is a name or a call inside an expression whose value explains the outcome.
@@ -153,7 +162,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
-	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
+	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, mentions: r.mentions, lookups: r.lookups, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(node)
 	x.data = dataUses(node, text)
 	x.parts = partsOf(node)

@@ -31,6 +31,8 @@ type resolver struct {
 	counts    []string // events that it counts; all if unknown
 	labels    []string // the facts and results whose labels are read
 	patterns  int      // the size of the patterns
+	mentions  []mention
+	lookups   []string // the scopes with which names are looked up
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
 }
@@ -176,6 +178,7 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 		return Anything
 	}
 	if t := base.Field(property.Value); t != nil {
+		r.lookups = append(r.lookups, lookups[kindsOfNames[property.Value]])
 		if property.Value == "labels" && (base == ConversationType || base == ContactType) {
 			return r.labelNames(n, t)
 		}
@@ -223,12 +226,13 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	left, right := r.resolve(n.Left), r.resolve(n.Right)
 	switch n.Operator {
 	case "==", "!=":
-		r.oneOfValues(n.Left, n.Right)
-		r.oneOfValues(n.Right, n.Left)
+		r.compared(n.Left, n.Right)
+		r.compared(n.Right, n.Left)
 	case "in":
+		r.compared(n.Right, n.Left) // "vip" in contact.labels
 		if list, ok := n.Right.(*ast.ArrayNode); ok {
 			for _, item := range list.Nodes {
-				r.oneOfValues(n.Left, item)
+				r.compared(n.Left, item)
 			}
 		}
 	}
@@ -238,8 +242,14 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	return nil
 }
 
-// oneOfValues reports a field that is compared with a value it never has.
-func (r *resolver) oneOfValues(field, constant ast.Node) {
+// kindsOfNames are what the fields with names have the names of.
+var kindsOfNames = map[string]string{
+	"labels": "label", "sector_name": "sector", "assignee_name": "person", "channel_name": "channel", "board_name": "board", "stage_name": "stage", "from_stage_name": "stage",
+}
+
+// compared reports a field that is compared with a value it never has, and notes the names of the
+// service that fields are compared with.
+func (r *resolver) compared(field, constant ast.Node) {
 	s, ok := constant.(*ast.StringNode)
 	member, isMember := field.(*ast.MemberNode)
 	if !ok || !isMember {
@@ -258,7 +268,15 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
 			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", tree.Describe(member), s.Value)
 		}
+		if kind := kindsOfNames[f.Name]; f.Name == property.Value && kind != "" {
+			r.mention(kind, tree.Describe(member), s)
+		}
 	}
+}
+
+// mention notes a name of the service.
+func (r *resolver) mention(kind, field string, s *ast.StringNode) {
+	r.mentions = append(r.mentions, mention{kind, s.Value, field, tree.ByteOffset(r.text, s.Location().From)})
 }
 
 // pattern bounds the size of patterns and requires literals: a customer's text is never a pattern.

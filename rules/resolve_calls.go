@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -157,6 +158,11 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 			if _, err := duration.Parse(s.Value); err != nil {
 				r.report(n, "", "%v", err)
 			}
+		}
+	case labelArgument:
+		r.lookups = append(r.lookups, lookups["label"])
+		if written && !plain.IsUUID(s.Value) {
+			r.mention("label", "", s)
 		}
 	case patternArgument:
 		r.pattern(n, f.Name)
