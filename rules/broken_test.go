@@ -54,12 +54,12 @@ func TestBroken(t *testing.T) {
 // TestMistakes holds what people write who come from another tool to the messages that they get:
 // each says where, what is wrong, and what to write.
 func TestMistakes(t *testing.T) {
-	files, err := filepath.Glob("testdata/mistakes/*/*.yaml")
+	files, err := filepath.Glob("testdata/broken/*/*.yaml")
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d mistakes, %v", len(files), err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/mistakes/"), ".yaml"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/broken/"), ".yaml"), func(t *testing.T) {
 			for _, p := range goldenProblems(t, file) {
 				if p.Line == 0 || p.Column == 0 || (p.Hint == "" && !strings.Contains(p.Message, "write ")) {
 					t.Errorf("it does not say where, what and what to write: %s", p.Error())

@@ -295,7 +295,9 @@ func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
 // instead.
 func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Scalar && a.Kind == KindTarget {
-		return c.scalar(n, a, env, Text)
+		v := c.scalar(n, a, env, Text)
+		c.isID(n, v, a.Name, "a conversation's id", "write { phone: \"+5511…\", channel: … } for a phone number, or { contact: \"{{ contact.id }}\", channel: … }")
+		return v
 	}
 	if !c.mapping(n, a.Name, argNames(a.Fields)...) {
 		return nil
@@ -312,12 +314,25 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		}
 		if value := c.argument(item, f, env); value != nil {
 			v.fields = append(v.fields, Setting{f.Name, value})
+			if f.Name == "contact" {
+				c.isID(item, value, f.Name, "a contact's id", "write {{ contact.id }} for the customer, or phone with a number")
+			}
 		}
 	}
 	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
 		c.report(n, "", "%s needs either phone or contact", a.Name)
 	}
 	return v
+}
+
+// isID reports a text that is written out where only an id can stand.
+func (c *compiler) isID(n *source.Node, v *Value, name, what, hint string) {
+	if v == nil {
+		return
+	}
+	if text, ok := v.Constant(); ok && !plain.IsUUID(fmt.Sprint(text)) {
+		c.report(n, hint, "%s must be %s, not %q", name, what, text)
+	}
 }
 
 // data compiles any YAML, with {{ }} in its texts.
