@@ -77,7 +77,12 @@ func goldenProblems(t *testing.T, file string) rules.Problems {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems := compile(filepath.Base(file), string(text))
+	parsed := []*rules.File{rules.Parse(filepath.Base(file), text)}
+	options := rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile}
+	_, problems := rules.Compile(parsed, options)
+	if _, again := rules.Compile(parsed, options); len(again) != len(problems) {
+		t.Errorf("compiled a second time, the file has other problems: %v", again)
+	}
 	var b strings.Builder
 	for _, p := range problems {
 		line, caret := p.Excerpt()

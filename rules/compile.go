@@ -50,8 +50,9 @@ type compiler struct {
 	answers      map[string]bool // ids of the rule's steps that call other systems
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
-	looked       map[secretLook]bool // values of the file already checked for secrets
-	ctx          context.Context     // that ends the compilation
+	looked       map[secretLook]bool   // values of the file already checked for secrets
+	cut          map[*source.Node]bool // values that end at a comma inside a call
+	ctx          context.Context       // that ends the compilation
 }
 
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule
@@ -67,7 +68,7 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 	c := &compiler{
 		ctx: ctx, options: options, catalog: options.Catalog,
 		set:       &Set{Calendars: make(map[string]*calendar.Calendar), byID: make(map[string]*Rule)},
-		calendars: make(map[string]*source.Node), sources: make(map[string]string),
+		calendars: make(map[string]*source.Node), sources: make(map[string]string), cut: make(map[*source.Node]bool),
 	}
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b *File) int { return compareText(a.Name, b.Name) })
@@ -177,7 +178,7 @@ func exprValue(v any) any {
 
 // expression compiles the expression that a scalar holds.
 func (c *compiler) expression(n *source.Node, env *environment, want *Type) *Expression {
-	if n.Broken {
+	if c.cut[n] {
 		return nil // it is reported already
 	}
 	if n.Kind != source.Scalar {

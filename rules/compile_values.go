@@ -150,24 +150,41 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 	return true
 }
 
-// cutOff reports a key that is the rest of the value before it: in { } a comma ends a value, also
-// one inside the brackets of a call.
+// cutOff reports keys that are the rest of a value before them: in { } a comma ends a value, also one
+// inside the brackets of a call.
 func (c *compiler) cutOff(n *source.Node, i int) bool {
-	if i == 0 || n.Pairs[i].Value.Kind != source.Null {
+	first := i - 1
+	for first >= 0 && n.Pairs[first].Value.Kind == source.Null {
+		first--
+	}
+	if first < 0 || n.Pairs[i].Value.Kind != source.Null {
 		return false
 	}
-	before, rest := n.Pairs[i-1], n.Pairs[i].Key.Value
-	value := before.Value.Value
-	if before.Value.Quoted || strings.Count(value, "(") <= strings.Count(value, ")") || strings.Count(rest, ")") <= strings.Count(rest, "(") {
+	key, value := n.Pairs[first].Key.Value, n.Pairs[first].Value
+	open := strings.Count(value.Value, "(") - strings.Count(value.Value, ")")
+	if value.Quoted || open <= 0 {
 		return false
 	}
-	before.Value.Broken = true
-	whole := value + ", " + rest
+	if c.cut[value] {
+		return true // reported with the first of them
+	}
+	whole := value.Value
+	for _, p := range n.Pairs[first+1:] {
+		if p.Value.Kind != source.Null || open <= 0 {
+			break
+		}
+		whole += ", " + p.Key.Value
+		open += strings.Count(p.Key.Value, "(") - strings.Count(p.Key.Value, ")")
+	}
+	if open > 0 {
+		return false
+	}
+	c.cut[value] = true
 	quote := "\""
 	if strings.Contains(whole, "\"") {
 		quote = "'"
 	}
-	c.report(before.Value, fmt.Sprintf("put quotes around the whole of it, as in %s: %s%s%s", before.Key.Value, quote, whole, quote), "the comma ends the value %q, because it stands in { }", value)
+	c.report(value, fmt.Sprintf("put quotes around the whole of it, as in %s: %s%s%s", key, quote, whole, quote), "the comma ends the value %q, because it stands in { }", value.Value)
 	return true
 }
 

@@ -64,7 +64,10 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 	// The expressions of a rule whose trigger is wrong are checked as if everything could start it.
 	sources := []string{"manual"}
 	if when != nil {
-		if when.Kind == source.Mapping {
+		if names := eventKeys(when); names != nil {
+			c.report(when, "write a list: ["+strings.Join(names, ", ")+"]", "several events stand in [ ], not in { }")
+			sources = names
+		} else if when.Kind == source.Mapping {
 			r.When.Schedule = c.schedule(when)
 			if each := when.Get("each"); each == nil {
 				sources = nil
@@ -83,6 +86,17 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 		c.where(when)
 	}
 	return env
+}
+
+// eventKeys returns the events of a mapping that has nothing but their names, or nil.
+func eventKeys(n *source.Node) (names []string) {
+	for _, p := range n.Pairs {
+		if p.Value.Kind != source.Null || !slices.Contains(eventNames, p.Key.Value) {
+			return nil
+		}
+		names = append(names, p.Key.Value)
+	}
+	return names
 }
 
 // triggerNames reads one event's name or a list of them.

@@ -216,7 +216,7 @@ var (
 	openBraces = regexp.MustCompile(`[-:]\s+\{\{`) // {{ without quotes: a mapping in a mapping, to YAML
 	bareWord   = regexp.MustCompile(`^(\s*-\s+)([a-z_]+)\s*(?:#.*)?$`)
 	// commaInCall is a call with a comma in it inside of { } or [ ], without quotes.
-	commaInCall = regexp.MustCompile(`[{\[][^'"]*[\s:\[{,](\w+\([^)]*,)`)
+	commaInCall = regexp.MustCompile(`[{\[](?:[^'"]*[\s:\[{,])?(\w+\([^)]*,)`)
 	plainKey    = regexp.MustCompile(`^(\s+)\w+:`)
 )
 
