@@ -53,6 +53,14 @@ func (c *compiler) address(n *source.Node, v *Value) {
 	}
 	if !strings.HasPrefix(before, "https://") && !strings.HasPrefix(before, "http://") {
 		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", before)
+		return
+	}
+	scheme, rest, _ := strings.Cut(before, "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if rest != "" {
+		c.rule.addresses = append(c.rule.addresses, NameUse{Kind: "address", Name: scheme + "://" + rest, place: c.place(n, 0)})
 	}
 }
 

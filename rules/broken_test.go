@@ -47,21 +47,50 @@ func TestBroken(t *testing.T) {
 		t.Fatalf("%d broken files, %v", len(files), err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) { goldenProblems(t, file) })
+	}
+}
+
+// TestMistakes holds what people write who come from another tool to the messages that they get:
+// each says where, what is wrong, and what to write.
+func TestMistakes(t *testing.T) {
+	files, err := filepath.Glob("testdata/broken/*/*.yaml")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d mistakes, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/broken/"), ".yaml"), func(t *testing.T) {
+			for _, p := range goldenProblems(t, file) {
+				if p.Line == 0 || p.Column == 0 || (p.Hint == "" && !strings.Contains(p.Message, "write ")) {
+					t.Errorf("it does not say where, what and what to write: %s", p.Error())
+				}
 			}
-			_, problems := compile(filepath.Base(file), string(text))
-			var b strings.Builder
-			for _, p := range problems {
-				line, caret := p.Excerpt()
-				b.WriteString(p.Error() + "\n\t" + line + "\n\t" + caret + "\n")
-			}
-			if len(problems) == 0 {
-				t.Error("no problem found")
-			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
 		})
 	}
+}
+
+// goldenProblems returns the problems of a rule file, which must be those of the golden file beside
+// it.
+func goldenProblems(t *testing.T, file string) rules.Problems {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := []*rules.File{rules.Parse(filepath.Base(file), text)}
+	options := rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile}
+	_, problems := rules.Compile(parsed, options)
+	if _, again := rules.Compile(parsed, options); len(again) != len(problems) {
+		t.Errorf("compiled a second time, the file has other problems: %v", again)
+	}
+	var b strings.Builder
+	for _, p := range problems {
+		line, caret := p.Excerpt()
+		b.WriteString(p.Error() + "\n\t" + line + "\n\t" + caret + "\n")
+	}
+	if len(problems) == 0 {
+		t.Error("no problem found")
+	}
+	golden(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
+	return problems
 }

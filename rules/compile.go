@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
@@ -49,8 +50,9 @@ type compiler struct {
 	answers      map[string]bool // ids of the rule's steps that call other systems
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
-	looked       map[secretLook]bool // values of the file already checked for secrets
-	ctx          context.Context     // that ends the compilation
+	looked       map[secretLook]bool   // values of the file already checked for secrets
+	cut          map[*source.Node]bool // values that end at a comma inside a call
+	ctx          context.Context       // that ends the compilation
 }
 
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule
@@ -66,7 +68,7 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 	c := &compiler{
 		ctx: ctx, options: options, catalog: options.Catalog,
 		set:       &Set{Calendars: make(map[string]*calendar.Calendar), byID: make(map[string]*Rule)},
-		calendars: make(map[string]*source.Node), sources: make(map[string]string),
+		calendars: make(map[string]*source.Node), sources: make(map[string]string), cut: make(map[*source.Node]bool),
 	}
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b *File) int { return compareText(a.Name, b.Name) })
@@ -176,6 +178,9 @@ func exprValue(v any) any {
 
 // expression compiles the expression that a scalar holds.
 func (c *compiler) expression(n *source.Node, env *environment, want *Type) *Expression {
+	if c.cut[n] {
+		return nil // it is reported already
+	}
 	if n.Kind != source.Scalar {
 		c.report(n, expressionHint(n), "an expression is needed here, not %s", n.Kind)
 		return nil
@@ -183,11 +188,65 @@ func (c *compiler) expression(n *source.Node, env *environment, want *Type) *Exp
 	return c.expressionAt(n, 0, n.Value, env, want)
 }
 
+// expressionHint says how to write as an expression what other tools write as a mapping or a list.
 func expressionHint(n *source.Node) string {
-	if n.Kind == source.Mapping {
-		return "put an expression that holds { or \": \" in quotes"
+	if n.Kind == source.List {
+		return fmt.Sprintf("put quotes around the list, as in \"[%s]\"", written(n.Items, ", "))
 	}
-	return ""
+	if n.Kind != source.Mapping || n.Broken {
+		return ""
+	}
+	var all []string // conditions that must be true together
+	for _, p := range n.Pairs {
+		name, value := strings.ToLower(p.Key.Value), p.Value
+		switch {
+		case name == "conditions" && n.Get("condition") != nil:
+			name = n.Get("condition").Value
+		case name == "value_template":
+			return "write the expression itself, as in " + strings.Trim(value.Value, "{} ")
+		case value.Kind == source.Mapping && len(value.Pairs) == 1: // message.text: { in: [1, 2] }
+			name, value = p.Key.Value+" "+value.Pairs[0].Key.Value, value.Pairs[0].Value
+		}
+		switch {
+		case slices.Contains([]string{"or", "any", "ou"}, name) && len(all) > 0:
+			all = append(all, "("+written(value.Items, " or ")+")")
+		case slices.Contains([]string{"or", "any", "ou"}, name):
+			return "write or between the conditions: " + written(value.Items, " or ")
+		case slices.Contains([]string{"and", "all", "e"}, name):
+			all = append(all, written(value.Items, " and "))
+		case name == "not" || name == "não" || name == "nao":
+			return "write not in front of the condition: not " + written(oneOrMore(value), " and not ")
+		case strings.HasSuffix(name, " in") && value.Kind == source.List:
+			return fmt.Sprintf("write %s [%s]", name, quotedItems(value))
+		}
+	}
+	if len(all) > 0 {
+		return "write and between the conditions: " + strings.Join(all, " and ")
+	}
+	return "write a condition in one line, as in conversation.kind == \"direct\", with quotes around it where it holds { or \": \""
+}
+
+// written returns conditions as they are written, joined.
+func written(items []*source.Node, between string) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		if texts[i] = item.Value; item.Kind != source.Scalar {
+			texts[i] = "…"
+		}
+	}
+	if len(texts) == 0 {
+		return "…"
+	}
+	return strings.Join(texts, between)
+}
+
+// quotedItems returns the items of a list as texts of an expression.
+func quotedItems(n *source.Node) string {
+	texts := make([]string, len(n.Items))
+	for i, item := range n.Items {
+		texts[i] = fmt.Sprintf("%q", item.Value)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // expressionAt compiles an expression that stands at an offset inside a scalar.
@@ -211,6 +270,9 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		if i.message == endsTooEarly && !n.Quoted && strings.Contains(lineOf(n), " #") {
 			i.hint = "in YAML a # behind a space begins a comment: put quotes around the whole expression"
 		}
+		if !n.Quoted && strings.Count(n.Value, "(") != strings.Count(n.Value, ")") && besideComma(n) {
+			i.hint = "in [ ] and { } a comma ends a value: put quotes around the whole expression"
+		}
 		c.add(i.at(n, offset))
 	}
 	if x != nil {
@@ -220,11 +282,24 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
 		}
 		x.doubts = nil
+		if c.rule != nil {
+			for _, m := range x.mentions {
+				c.rule.names = append(c.rule.names, NameUse{Kind: m.kind, Name: m.name, Field: m.field, place: c.place(n, offset+m.offset)})
+			}
+			x.mentions = nil
+		}
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {
 			c.warn(n, "count in a rule on the event, or over attendances or conversations", "count_events is always 0 in a rule that is started by %s", c.rule.started())
 		}
 	}
 	return x
+}
+
+// besideComma reports whether a value begins or ends at a comma of YAML.
+func besideComma(n *source.Node) bool {
+	p := n.At(source.Error, "", "")
+	before := []rune(p.Text)[:min(p.Column-1, utf8.RuneCountInString(p.Text))]
+	return strings.HasPrefix(lineOf(n), n.Value+",") || strings.HasSuffix(strings.TrimSpace(string(before)), ",")
 }
 
 // noteNeeds records what an expression needs, for the rule's scopes.
@@ -237,6 +312,7 @@ func (c *compiler) noteNeeds(x *Expression) {
 			c.reads(f.Scope)
 		}
 	}
+	c.reads(x.lookups...)
 	c.rule.Facts = union(c.rule.Facts, x.needs)
 	for _, name := range x.calls {
 		c.reads(functionByName[name].reads)

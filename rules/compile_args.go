@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -106,11 +107,24 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 // singleBrace is a fact between single braces, as other tools write it.
 var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|attendance|card|event|vars|steps)\.[\w.]+) *\}`)
 
-// singleBraces warns of a name that would be sent as it stands.
+// placeholders are names that other tools put a value in the place of, with the fact that has it.
+var placeholders = map[string]string{
+	"nome": "contact.name", "name": "contact.name", "first_name": "contact.name", "primeiro_nome": "contact.name", "cliente": "contact.name", "customer": "contact.name", "customer_name": "contact.name",
+	"telefone": "contact.phone", "phone": "contact.phone", "empresa": "contact.company", "company": "contact.company", "cidade": "contact.city", "protocolo": "attendance.protocol", "protocol": "attendance.protocol",
+	"atendente": "conversation.assignee_name", "agent": "conversation.assignee_name", "setor": "conversation.sector_name",
+}
+
+var placeholder = regexp.MustCompile(`(?i)[\[{<%](` + strings.Join(slices.Sorted(maps.Keys(placeholders)), "|") + `)[\]}>%]`)
+
+// singleBraces reports a name that would be sent as it stands.
 func (c *compiler) singleBraces(n *source.Node, segments []template.Segment) {
 	for _, s := range segments {
 		if at := strings.Index(s.Text, "{%"); !s.Expression && at >= 0 && strings.Contains(s.Text[at:], "%}") {
-			c.add(n.AtOffset(s.Offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+			c.add(n.AtOffset(s.Offset+at, source.Error, "{% %} means nothing here, and would stay in the text as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+			return
+		}
+		if at := placeholder.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
+			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+placeholders[strings.ToLower(s.Text[at[2]:at[3]])]+" }} for its value"))
 		}
 		if at := singleBrace.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
 			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.Text[at[2]:at[3]]+" }} for its value"))
@@ -281,7 +295,9 @@ func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
 // instead.
 func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Scalar && a.Kind == KindTarget {
-		return c.scalar(n, a, env, Text)
+		v := c.scalar(n, a, env, Text)
+		c.isID(n, v, a.Name, "a conversation's id", "write { phone: \"+5511…\", channel: … } for a phone number, or { contact: \"{{ contact.id }}\", channel: … }")
+		return v
 	}
 	if !c.mapping(n, a.Name, argNames(a.Fields)...) {
 		return nil
@@ -298,12 +314,25 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		}
 		if value := c.argument(item, f, env); value != nil {
 			v.fields = append(v.fields, Setting{f.Name, value})
+			if f.Name == "contact" {
+				c.isID(item, value, f.Name, "a contact's id", "write {{ contact.id }} for the customer, or phone with a number")
+			}
 		}
 	}
 	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
 		c.report(n, "", "%s needs either phone or contact", a.Name)
 	}
 	return v
+}
+
+// isID reports a text that is written out where only an id can stand.
+func (c *compiler) isID(n *source.Node, v *Value, name, what, hint string) {
+	if v == nil {
+		return
+	}
+	if text, ok := v.Constant(); ok && !plain.IsUUID(fmt.Sprint(text)) {
+		c.report(n, hint, "%s must be %s, not %q", name, what, text)
+	}
 }
 
 // data compiles any YAML, with {{ }} in its texts.
@@ -352,12 +381,17 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 			return
 		}
 		if lookups[a.Refers] != "" && a.Refers != "contact" {
-			place := n.At(source.Error, "", "")
-			place.Rule = c.rule.ID
-			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, place: place})
+			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, place: c.place(n, 0)})
 		}
 	}
 	c.reads(lookups[a.Refers])
+}
+
+// place returns where an offset of a value of the rule stands, for problems that are found later.
+func (c *compiler) place(n *source.Node, offset int) Problem {
+	p := n.AtOffset(offset, source.Error, "", "")
+	p.Rule = c.rule.ID
+	return p
 }
 
 // argumentScopes adds the scopes that an argument's own calls need.

@@ -225,6 +225,9 @@ func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environmen
 			}
 		}
 		v := c.data(p.Value, env)
+		if segments, _ := template.Split(p.Value.Value); p.Value.Kind == source.Scalar {
+			c.singleBraces(p.Value, segments)
+		}
 		if v == nil {
 			env = env.with(name, Anything) // its problem is reported; steps that use it are not
 			continue

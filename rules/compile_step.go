@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -127,8 +128,11 @@ func (c *compiler) verb(n *source.Node) (verb, args *source.Node) {
 		switch {
 		case slices.Contains(stepKeys, p.Key.Value):
 		case c.catalog.Verb(p.Key.Value) == nil:
-			unknown = p.Key
-			c.report(p.Key, c.verbHint(p.Key.Value, stepKeys...), "unknown verb %q", p.Key.Value)
+			// What stands beside a wrong verb is told with it: - action: x, data: {…}.
+			if unknown == nil || otherVerbs[unknown.Value] != verbIsKey {
+				c.report(p.Key, c.verbHint(p.Key.Value, stepKeys...), "unknown verb %q", p.Key.Value)
+			}
+			unknown = cmp.Or(unknown, p.Key)
 		case verb != nil:
 			c.report(p.Key, "put a dash in front of it", "a step has one verb; this one has %s and %s", verb.Value, p.Key.Value)
 		default:
@@ -263,6 +267,7 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		}
 	case main != nil && (n.Kind != source.Mapping || main.Kind == KindSettings || main.Kind == KindBranches):
 		given[main.Name] = n
+	case len(schema.Args) == 0 && n.Kind == source.Mapping && len(n.Pairs) == 0:
 	case len(schema.Args) == 0:
 		c.report(n, "leave it out", "%s takes no arguments", schema.Verb)
 		return nil
@@ -273,9 +278,15 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		return nil
 	default:
 		names := argNames(schema.Args)
-		for _, p := range n.Pairs {
+		for i, p := range n.Pairs {
 			if !slices.Contains(names, p.Key.Value) {
-				hint := source.OneOf(p.Key.Value, names)
+				if c.cutOff(n, i) {
+					continue
+				}
+				_, hint := otherKey(schema.Verb, p.Key.Value)
+				if hint == "" {
+					hint = source.OneOf(p.Key.Value, names)
+				}
 				if slices.Contains(stepKeys, p.Key.Value) {
 					hint = fmt.Sprintf("put it beside %s, in a line of its own as far to the left", schema.Verb)
 				}

@@ -1,10 +1,12 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules/duration"
@@ -139,15 +141,50 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 		c.report(n, mappingExamples[what], "%s must be a mapping of %s, not %s", what, list(keys), n.Kind)
 		return false
 	}
-	for _, p := range n.Pairs {
-		if !slices.Contains(keys, p.Key.Value) {
-			hint := source.OneOf(p.Key.Value, keys)
-			if other := otherKeys[p.Key.Value]; what == "a rule" && other != "" {
-				hint = other
-			}
-			c.report(p.Key, hint, "%s has no key %q", what, p.Key.Value)
+	for i, p := range n.Pairs {
+		if !slices.Contains(keys, p.Key.Value) && !c.cutOff(n, i) {
+			_, hint := otherKey(what, p.Key.Value)
+			c.report(p.Key, cmp.Or(hint, source.OneOf(p.Key.Value, keys)), "%s has no key %q", what, p.Key.Value)
 		}
 	}
+	return true
+}
+
+// cutOff reports keys that are the rest of a value before them: in { } a comma ends a value, also one
+// inside the brackets of a call.
+func (c *compiler) cutOff(n *source.Node, i int) bool {
+	first := i - 1
+	for first >= 0 && n.Pairs[first].Value.Kind == source.Null {
+		first--
+	}
+	if first < 0 || n.Pairs[i].Value.Kind != source.Null {
+		return false
+	}
+	key, value := n.Pairs[first].Key.Value, n.Pairs[first].Value
+	open := strings.Count(value.Value, "(") - strings.Count(value.Value, ")")
+	if value.Quoted || open <= 0 {
+		return false
+	}
+	if c.cut[value] {
+		return true // reported with the first of them
+	}
+	whole := value.Value
+	for _, p := range n.Pairs[first+1:] {
+		if p.Value.Kind != source.Null || open <= 0 {
+			break
+		}
+		whole += ", " + p.Key.Value
+		open += strings.Count(p.Key.Value, "(") - strings.Count(p.Key.Value, ")")
+	}
+	if open > 0 {
+		return false
+	}
+	c.cut[value] = true
+	quote := "\""
+	if strings.Contains(whole, "\"") {
+		quote = "'"
+	}
+	c.report(value, fmt.Sprintf("put quotes around the whole of it, as in %s: %s%s%s", key, quote, whole, quote), "the comma ends the value %q, because it stands in { }", value.Value)
 	return true
 }
 
@@ -164,7 +201,7 @@ func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 		return v
 	}
 	if !misspelt(n, key) {
-		c.report(n, "", "%s needs %q", what, key)
+		c.report(n, requiredExamples[key], "%s needs %q", what, key)
 	}
 	return nil
 }
@@ -176,5 +213,12 @@ func hasUnknown(n *source.Node, keys []string) bool {
 }
 
 func misspelt(n *source.Node, key string) bool {
-	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return source.Near(p.Key.Value, []string{key}) == key })
+	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool {
+		return source.Near(p.Key.Value, []string{key}) == key || standsFor(p.Key.Value, key)
+	})
+}
+
+// requiredExamples show what to write for a key that is missing.
+var requiredExamples = map[string]string{
+	"id": "as in id: away-reply", "when": "as in when: message.received", "do": "as in do: [{ send_message: Hello }]", "if": "as in if: says(\"hello\")",
 }

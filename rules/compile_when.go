@@ -64,7 +64,10 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 	// The expressions of a rule whose trigger is wrong are checked as if everything could start it.
 	sources := []string{"manual"}
 	if when != nil {
-		if when.Kind == source.Mapping {
+		if names := eventKeys(when); names != nil {
+			c.report(when, "write a list: ["+strings.Join(names, ", ")+"]", "several events stand in [ ], not in { }")
+			sources = names
+		} else if when.Kind == source.Mapping {
 			r.When.Schedule = c.schedule(when)
 			if each := when.Get("each"); each == nil {
 				sources = nil
@@ -83,6 +86,17 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 		c.where(when)
 	}
 	return env
+}
+
+// eventKeys returns the events of a mapping that has nothing but their names, or nil.
+func eventKeys(n *source.Node) (names []string) {
+	for _, p := range n.Pairs {
+		if p.Value.Kind != source.Null || !slices.Contains(eventNames, p.Key.Value) {
+			return nil
+		}
+		names = append(names, p.Key.Value)
+	}
+	return names
 }
 
 // triggerNames reads one event's name or a list of them.
@@ -132,11 +146,7 @@ func (c *compiler) eventNames(n *source.Node) []string {
 			return names
 		}
 	}
-	hint := source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", vocabulary.Manual))
-	if strings.HasPrefix(s, "every ") || strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "cron ") {
-		hint = scheduleExample
-	}
-	c.report(n, hint, "unknown event %q", s)
+	c.report(n, eventHint(s, append(slices.Clone(eventNames), "kanban.card.*", vocabulary.Manual)), "unknown event %q", s)
 	return nil
 }
 
@@ -162,7 +172,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 			kinds = append(kinds, kind)
 		}
 	}
-	if len(kinds) != 1 {
+	if len(kinds) > 1 || len(kinds) == 0 && !hasUnknown(n, scheduleKeys) {
 		c.report(n, scheduleExample, "a schedule needs one of every, cron and at; here is %s", list(kinds))
 	}
 	loc := time.UTC

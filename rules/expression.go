@@ -42,11 +42,20 @@ type Expression struct {
 	data          []dataUse       // what it reads of event.data
 	ways          []suspect.Way   // in which it is true; only during compilation
 	otherwise     []suspect.Way   // in which it is false
+	mentions      []mention       // names of the service
+	lookups       []string        // the scopes with which names are looked up
 	doubts        []suspect.Doubt // what is allowed and probably not meant
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
 	once  sync.Once
+}
+
+// A mention is a name of something of the service at a byte offset inside an expression.
+type mention struct {
+	kind, name string
+	field      string // that is compared with it
+	offset     int
 }
 
 // A part is a name or a call inside an expression whose value explains the outcome.
@@ -123,6 +132,15 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
 		return nil, []issue{{0, "this is an expression already", "leave the {{ }} out"}}
 	}
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "=") && !strings.HasPrefix(trimmed, "==") {
+		hint := "leave the = out"
+		if strings.HasPrefix(trimmed, "={{") {
+			hint = "leave the = and the {{ }} out"
+		} else if strings.Count(trimmed, "=") == 2 {
+			hint += ", and compare with =="
+		}
+		return nil, []issue{{strings.Index(text, "="), "an expression does not begin with =", hint}}
+	}
 	node, err := env.parse(text)
 	if err != nil {
 		return nil, []issue{parseIssue(text, err)}
@@ -144,7 +162,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
-	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
+	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, mentions: r.mentions, lookups: r.lookups, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(node)
 	x.data = dataUses(node, text)
 	x.parts = partsOf(node)
@@ -205,12 +223,14 @@ func parseIssue(text string, err error) issue {
 	switch {
 	case strings.Contains(e.Message, "EOF"):
 		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, cmp.Or(habitHint(text), "a value, a closing bracket or a closing quote is missing")}
+	case strings.HasPrefix(rest, "=") && strings.HasSuffix(text[:at], "=="), strings.HasPrefix(rest, "=") && strings.HasSuffix(text[:at], "!="):
+		return issue{at, "a third = means nothing here", "compare with == or !="}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		return issue{at, "a single = means nothing here", "compare with =="}
 	case strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "”") || strings.HasPrefix(rest, "‘") || strings.HasPrefix(rest, "’") || strings.HasPrefix(rest, "«"):
 		return issue{at, "curved quotes mean nothing here", "use straight ones: \" or '"}
 	case strings.HasPrefix(rest, "&") || strings.HasPrefix(rest, "|"):
-		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and, or"}
+		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and or or between conditions, and + between texts"}
 	case strings.Contains(e.Message, "maximum allowed nodes"):
 		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
 	case strings.Contains(e.Message, "bad number syntax"):
@@ -270,6 +290,14 @@ func typeIssue(text string, err error) issue {
 	hint := ""
 	if m := mismatch.FindStringSubmatch(message); m != nil {
 		message, hint = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3]), mismatchHint(m[1], m[2], m[3])
+		if clock := timeOfDay.FindString(text); clock != "" && strings.Contains(m[2]+m[3], Time.name) {
+			hint = fmt.Sprintf("write now().Format(\"15:04\") %s %s, or closed(\"office\") of a calendar", m[1], clock)
+		}
+	} else if m := inList.FindStringSubmatch(message); m != nil {
+		message, hint = fmt.Sprintf("%s is never one of a list of %ss", m[1], strings.TrimPrefix(m[2], "a ")), "put the items in quotes, as in [\"1\", \"2\"]"
+		if m[1] == Number.name {
+			hint = "leave the quotes of the items out, as in [1, 2]"
+		}
 	} else if m := argument.FindStringSubmatch(message); m != nil {
 		message = fmt.Sprintf("%s needs %s here, not %s", m[3], m[2], m[1])
 		if m[2] == Duration.name {
@@ -290,6 +318,8 @@ var (
 	argument  = regexp.MustCompile(`^cannot use (.+) as argument \(type (.+)\) to call (\w+)$`)
 	arguments = regexp.MustCompile(`^(not enough|too many) arguments to call (\w+)$`)
 	mismatch  = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types (.+) and (.+)\)$`)
+	inList    = regexp.MustCompile(`^cannot use (a text|a number) as type (a text|a number) in array$`)
+	timeOfDay = regexp.MustCompile(`"\d{1,2}:\d{2}(?::\d{2})?"`)
 	goTypes   = regexp.MustCompile(`map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|time\.Time|time\.Duration|\b(?:float64|int|string|bool)\b`)
 	typeWords = map[string]string{
 		"map[string]interface {}": "an object", "[]interface {}": "a list", "interface {}": "anything", "time.Time": "a time",

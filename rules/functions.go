@@ -20,6 +20,7 @@ const (
 	durationArgument
 	eventArgument
 	patternArgument
+	labelArgument
 )
 
 // A function is one of the language's own, beside expr's.
@@ -156,7 +157,7 @@ var functions = []*function{
 	},
 	{
 		Name: "has_label", Signature: "has_label(name)", Doc: "whether the conversation has the label",
-		needs: "conversation", reads: "conversations:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
+		arguments: []argumentKind{labelArgument}, needs: "conversation", reads: "conversations:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
 		call: func(e *Evaluation, args []any) (any, error) {
 			name, ok := args[0].(string)
 			if !ok {
@@ -167,7 +168,7 @@ var functions = []*function{
 	},
 	{
 		Name: "contact_has_label", Signature: "contact_has_label(name)", Doc: "whether the contact has the label",
-		needs: "contact", reads: "contacts:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
+		arguments: []argumentKind{labelArgument}, needs: "contact", reads: "contacts:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
 		call: func(e *Evaluation, args []any) (any, error) {
 			name, ok := args[0].(string)
 			if !ok {

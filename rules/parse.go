@@ -5,6 +5,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -86,9 +87,14 @@ func Parse(name string, text []byte) *File {
 		return f
 	}
 	if root.Kind != source.Mapping {
-		f.report(root, "a rule file is a mapping of: "+strings.Join(fileKeys, ", "), "the file is %s", root.Kind)
+		hint := "a rule file is a mapping of: " + strings.Join(fileKeys, ", ")
+		if root.Kind == source.List {
+			hint = "write rules: above the list"
+		}
+		f.report(root, hint, "the file is %s", root.Kind)
 		return f
 	}
+	loose := false // a rule stands outside of the list
 	for _, p := range root.Pairs {
 		switch p.Key.Value {
 		case "vars":
@@ -100,7 +106,14 @@ func Parse(name string, text []byte) *File {
 		case "tests":
 			f.tests = f.list(p.Value, "tests")
 		default:
-			f.report(p.Key, source.OneOf(p.Key.Value, fileKeys), "unknown key %q", p.Key.Value)
+			_, hint := otherKey("a file", p.Key.Value)
+			if slices.Contains(ruleKeyNames(), p.Key.Value) {
+				if loose {
+					continue // the first key of the rule is reported
+				}
+				loose, hint = true, "a rule stands in a list: write rules: above it, and - in front of its first key"
+			}
+			f.report(p.Key, cmp.Or(hint, source.OneOf(p.Key.Value, fileKeys)), "unknown key %q", p.Key.Value)
 		}
 	}
 	return f

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp/syntax"
 	"slices"
@@ -30,6 +31,8 @@ type resolver struct {
 	counts    []string // events that it counts; all if unknown
 	labels    []string // the facts and results whose labels are read
 	patterns  int      // the size of the patterns
+	mentions  []mention
+	lookups   []string // the scopes with which names are looked up
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
 }
@@ -116,10 +119,7 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 		if functionByName[n.Value] != nil || exprBuiltins[n.Value] != nil {
 			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
 		}
-		hint := source.DidYouMean(n.Value, r.names())
-		if hint == "" {
-			hint = nameHint(n.Value)
-		}
+		hint := cmp.Or(nameHint(n.Value), source.DidYouMean(n.Value, r.names()), "put a text in quotes, as in \""+n.Value+"\"")
 		if line := r.env.later[n.Value]; line > 0 {
 			hint = fmt.Sprintf("the step in line %d gives it; it must come first", line)
 		} else if r.env.available == nil {
@@ -178,6 +178,7 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 		return Anything
 	}
 	if t := base.Field(property.Value); t != nil {
+		r.lookups = append(r.lookups, lookups[kindsOfNames[property.Value]])
 		if property.Value == "labels" && (base == ConversationType || base == ContactType) {
 			return r.labelNames(n, t)
 		}
@@ -189,13 +190,13 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	case isVars(n.Node) && len(base.fields) == 0:
 		return r.report(n.Property, "describe it under `vars`; those of another file do not count", "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
-		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
 	case base.elem != nil:
 		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", tree.Describe(n.Node), property.Value)
 	case base == Time || base == Duration:
-		return nil // Go's methods: now().Hour()
+		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", tree.Describe(n.Node), base, property.Value)
 	}
-	return r.report(n.Property, "", "%s is %s and has no fields", tree.Describe(n.Node), base)
+	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", tree.Describe(n.Node), base)
 }
 
 // labelNames notes that the names of the labels of a fact or a step's result are read. They are
@@ -225,12 +226,13 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	left, right := r.resolve(n.Left), r.resolve(n.Right)
 	switch n.Operator {
 	case "==", "!=":
-		r.oneOfValues(n.Left, n.Right)
-		r.oneOfValues(n.Right, n.Left)
+		r.compared(n.Left, n.Right)
+		r.compared(n.Right, n.Left)
 	case "in":
+		r.compared(n.Right, n.Left) // "vip" in contact.labels
 		if list, ok := n.Right.(*ast.ArrayNode); ok {
 			for _, item := range list.Nodes {
-				r.oneOfValues(n.Left, item)
+				r.compared(n.Left, item)
 			}
 		}
 	}
@@ -240,8 +242,14 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	return nil
 }
 
-// oneOfValues reports a field that is compared with a value it never has.
-func (r *resolver) oneOfValues(field, constant ast.Node) {
+// kindsOfNames are what the fields with names have the names of.
+var kindsOfNames = map[string]string{
+	"labels": "label", "sector_name": "sector", "assignee_name": "person", "channel_name": "channel", "board_name": "board", "stage_name": "stage", "from_stage_name": "stage",
+}
+
+// compared reports a field that is compared with a value it never has, and notes the names of the
+// service that fields are compared with.
+func (r *resolver) compared(field, constant ast.Node) {
 	s, ok := constant.(*ast.StringNode)
 	member, isMember := field.(*ast.MemberNode)
 	if !ok || !isMember {
@@ -260,7 +268,15 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
 			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", tree.Describe(member), s.Value)
 		}
+		if kind := kindsOfNames[f.Name]; f.Name == property.Value && kind != "" {
+			r.mention(kind, tree.Describe(member), s)
+		}
 	}
+}
+
+// mention notes a name of the service.
+func (r *resolver) mention(kind, field string, s *ast.StringNode) {
+	r.mentions = append(r.mentions, mention{kind, s.Value, field, tree.ByteOffset(r.text, s.Location().From)})
 }
 
 // pattern bounds the size of patterns and requires literals: a customer's text is never a pattern.
@@ -272,7 +288,11 @@ func (r *resolver) pattern(n ast.Node, of string) {
 	}
 	re, err := syntax.Parse(s.Value, syntax.Perl)
 	if err != nil {
-		r.report(n, "", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		if words := strings.Trim(s.Value, "*"); words != s.Value && !strings.Contains(words, "*") {
+			r.report(n, fmt.Sprintf("write contains %q, or says(%q) for the word in a message", words, words), "in a pattern a * does not stand for any text")
+			return
+		}
+		r.report(n, "a pattern is a regular expression, such as \"^[1-5]$\"; contains looks for a text as it is", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
 	size := patternSize(re)

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/builtin"
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -65,7 +65,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 		if r.env.names[callee.Value] != nil {
 			return r.report(n, "", "%s is a value, not a function", callee.Value)
 		}
-		return r.report(n, source.DidYouMean(callee.Value, append(functionNames(), builtin.Names...)), "unknown function %q", callee.Value)
+		return r.report(n, functionHint(callee.Value), "unknown function %q", callee.Value)
 	}
 	if !slices.Contains(r.calls, f.Name) {
 		r.calls = append(r.calls, f.Name)
@@ -129,7 +129,11 @@ func (r *resolver) method(n *ast.CallNode) {
 	case base == Text && slices.Contains([]string{"contains", "startsWith", "endsWith", "matches"}, name):
 		r.report(member.Property, fmt.Sprintf("write %s %s …", tree.Describe(member.Node), name), "%s is an operator, not a method", name)
 	case name == "" || !slices.Contains(methods, name) || (base != Anything && base != Time && base != Duration):
-		r.report(n, source.DidYouMean(name, methods), "unknown method %q", name)
+		hint := source.DidYouMean(name, methods)
+		if ok {
+			hint = methodHint(tree.Describe(member.Node), name)
+		}
+		r.report(n, hint, "unknown method %q", name)
 	case name == "Format":
 		if len(n.Arguments) != 1 || !tree.IsLiteral(n.Arguments[0]) {
 			r.report(n, "as in Format(\"02/01 15:04\")", "the layout of Format must be written out")
@@ -155,11 +159,16 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 				r.report(n, "", "%v", err)
 			}
 		}
+	case labelArgument:
+		r.lookups = append(r.lookups, lookups["label"])
+		if written && !plain.IsUUID(s.Value) {
+			r.mention("label", "", s)
+		}
 	case patternArgument:
 		r.pattern(n, f.Name)
 	case eventArgument:
 		if written && !slices.Contains(eventNames, s.Value) {
-			r.report(n, source.DidYouMean(s.Value, eventNames), "unknown event %q", s.Value)
+			r.report(n, eventHint(s.Value, eventNames), "unknown event %q", s.Value)
 		}
 		if written {
 			r.counts = append(r.counts, s.Value)

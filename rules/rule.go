@@ -73,6 +73,7 @@ type Rule struct {
 	vars      map[string]any
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
+	addresses []NameUse
 	when      string // as its file has it
 	data      []DataUse
 	source    string
@@ -171,9 +172,10 @@ type Retry struct {
 
 // A NameUse is a name of something of the service that a rule names: a label, a sector, a board.
 type NameUse struct {
-	Kind  string // label, sector, person, channel, board or stage
+	Kind  string // label, sector, person, channel, board or stage; address of another system
 	Name  string
 	Board string // of a stage, where the step names it
+	Field string // that an expression compares with the name, exactly as it is written
 
 	place Problem // where the name stands
 }

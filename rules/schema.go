@@ -190,6 +190,9 @@ func verbSchema(s *Schema) object {
 		}
 		forms = append(forms, arguments)
 	}
+	if len(s.Args) == 0 {
+		forms = append(forms, object{"type": "object", "maxProperties": 0})
+	}
 	if standsAlone(s) {
 		forms = append(forms, object{"type": "null"})
 	}

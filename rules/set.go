@@ -42,6 +42,16 @@ func (s *Set) Names() []NameUse {
 	return names
 }
 
+// Addresses returns where http_request calls go, as far as the rules write it out: the scheme and
+// the host of each.
+func (s *Set) Addresses() []NameUse {
+	var addresses []NameUse
+	for _, r := range s.Rules {
+		addresses = append(addresses, r.addresses...)
+	}
+	return addresses
+}
+
 // With returns the set with more rules; each replaces one of the same id. It is for the last good
 // version of a rule whose text is broken now: Broken still lists it. A rule that would form an
 // endless cycle with those of the set is left out.

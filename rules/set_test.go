@@ -29,8 +29,8 @@ func TestLastGoodVersion(t *testing.T) {
 	after, problems := compile("r.yaml", `rules:
   - { id: aa, when: message.received, do: [mark_read] }
   - { id: a, when: message.received, if: mesage.by == "customer", do: [mark_read] }
-  - { id: c, when: message.received, if: message.text == "team", do: [mark_read] }
-  - { id: b, when: message.received, if: message.text == "team", do: [mark_read] }
+  - { id: c, when: message.received, if: message.text == "7", do: [mark_read] }
+  - { id: b, when: message.received, if: message.text == "7", do: [mark_read] }
 `)
 	if len(problems) != 1 || len(after.Broken) != 1 {
 		t.Fatal(problems)

@@ -42,6 +42,7 @@ func TestNoWarning(t *testing.T) {
   when: message.received
   by: contact.company ?? contact.phone
   do: [{ log: x }]`,
+		"a number is exact": "\n  when: message.received\n  if: message.text in [\"1\", \"2\"] or message.text == \"3\"\n  do: [{ mark_read: {} }]",
 		"twice a day":       "\n  when: { every: 12h }\n  do: [{ log: x }]",
 		"names in a list":   "\n  when: message.received\n  do: [{ add_labels: [\"vip, hot\", a] }]",
 		"a name from words": "\n  when: message.received\n  do: [{ add_labels: \"{{ contact.city }}, {{ contact.name }}\" }]",

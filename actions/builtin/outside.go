@@ -93,6 +93,21 @@ func newOutside(options Options) (*outside, error) {
 	return o, nil
 }
 
+// An AllowList is the systems that rules may call, for checking rules without calling anything.
+type AllowList struct{ outside *outside }
+
+// NewAllowList returns the list. Its error names a host that cannot be on one.
+func NewAllowList(hosts []HTTPHost) (*AllowList, error) {
+	o, err := newOutside(Options{HTTP: hosts})
+	return &AllowList{o}, err
+}
+
+// Check returns why http_request would not call an address, or nil.
+func (l *AllowList) Check(address string) error {
+	_, _, err := l.outside.find(address)
+	return err
+}
+
 // find returns the entry that allows an address. Its errors name the host alone, since the rest may
 // hold secrets.
 func (o *outside) find(address string) (*url.URL, *outsideHost, error) {

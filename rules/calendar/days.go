@@ -45,6 +45,7 @@ func ParseDays(s string) ([]time.Weekday, error) {
 var otherDays = map[string]string{
 	"weekday": "mon-fri", "weekdays": "mon-fri", "workdays": "mon-fri", "weekend": "sat, sun", "weekends": "sat, sun", "everyday": "daily", "every day": "daily", "all": "daily",
 	"seg": "mon", "ter": "tue", "qua": "wed", "qui": "thu", "sex": "fri", "sab": "sat", "sáb": "sat", "dom": "sun",
+	"segunda": "mon", "terça": "tue", "terca": "tue", "quarta": "wed", "quinta": "thu", "sexta": "fri", "sábado": "sat", "sabado": "sat", "domingo": "sun", "todos": "daily", "dias úteis": "mon-fri", "dias uteis": "mon-fri",
 }
 
 // parseDay reads the name of one day.

@@ -2,6 +2,7 @@
 package duration
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -29,7 +30,8 @@ var (
 // Parse reads a duration such as 90s, 1h30m, 2d or 1w.
 func Parse(s string) (time.Duration, error) {
 	if len(s) > maxText || !whole.MatchString(s) {
-		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s[:min(len(s), maxText)])
+		s = s[:min(len(s), maxText)]
+		return 0, fmt.Errorf("%q is not a duration; write %s", s, cmp.Or(suggest(s), "it like 90s, 15m, 1h30m, 2d or 1w"))
 	}
 	total := 0.0
 	for _, part := range parts.FindAllStringSubmatch(s, -1) {
@@ -43,6 +45,36 @@ func Parse(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is longer than ten years", s)
 	}
 	return time.Duration(math.Round(total)), nil
+}
+
+var (
+	inWords = regexp.MustCompile(`^(?i)(\d+(?:[.,]\d+)?)?\s*([a-zçêã]+)\.?$`)
+	onClock = regexp.MustCompile(`^(\d{1,3}):(\d{2})(?::(\d{2}))?$`)
+	letters = map[string]string{
+		"second": "s", "sec": "s", "segundo": "s", "seg": "s", "minute": "m", "min": "m", "minuto": "m", "hour": "h", "hr": "h", "hora": "h", "h": "h", "m": "m", "s": "s", "d": "d", "w": "w",
+		"day": "d", "dia": "d", "week": "w", "semana": "w",
+	}
+)
+
+// suggest returns the duration that a text means, as rules name it, or "".
+func suggest(s string) string {
+	if m := inWords.FindStringSubmatch(s); m != nil {
+		word := strings.ToLower(m[2])
+		unit := cmp.Or(letters[word], letters[strings.TrimSuffix(word, "s")])
+		n, err := strconv.ParseFloat(strings.ReplaceAll(cmp.Or(m[1], "1"), ",", "."), 64)
+		if unit == "" || err != nil {
+			return ""
+		}
+		return Format(time.Duration(n * float64(units[unit])).Round(time.Second))
+	}
+	if m := onClock.FindStringSubmatch(s); m != nil {
+		d, _ := time.ParseDuration(fmt.Sprintf("%sh%sm%ss", m[1], m[2], cmp.Or(m[3], "0")))
+		return Format(d)
+	}
+	if _, err := strconv.Atoi(s); err == nil {
+		return s + "m for minutes, or " + s + "s for seconds"
+	}
+	return ""
 }
 
 // Format writes a duration in the language's own form: 15m, 1h30m, 2d.

@@ -62,7 +62,7 @@ func (r reader) args(n *source.Node, schema *rules.Schema) ([]Arg, bool) {
 		return nil, true
 	case main != nil && (n.Kind != source.Mapping || takesMapping(main)):
 		return []Arg{r.arg(n, main.Name, main)}, true
-	case n.Kind != source.Mapping || n.Broken || len(schema.Args) == 0:
+	case n.Kind != source.Mapping || n.Broken || (len(schema.Args) == 0 && len(n.Pairs) > 0):
 		return nil, false
 	}
 	return r.pairs(n, schema.Args), true

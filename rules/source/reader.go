@@ -45,7 +45,11 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 	}
 	// YAML takes an unknown tag off the value: !Secret123 would be an empty text.
 	if y.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(y.Tag, "!!") {
-		r.report(y, fmt.Sprintf("the tag %s has no meaning here", y.Tag), "put quotes around a text that begins with !")
+		hint := "put quotes around a text that begins with !"
+		if y.Tag == "!secret" || y.Tag == "!env_var" {
+			hint = "secrets stand in the configuration: http_request.headers has those of other systems"
+		}
+		r.report(y, fmt.Sprintf("the tag %s has no meaning here", y.Tag), hint)
 	}
 	switch y.Kind {
 	case yaml.AliasNode:

@@ -215,7 +215,9 @@ var questionMark = regexp.MustCompile(`\?\s*[},\]]`)
 var (
 	openBraces = regexp.MustCompile(`[-:]\s+\{\{`) // {{ without quotes: a mapping in a mapping, to YAML
 	bareWord   = regexp.MustCompile(`^(\s*-\s+)([a-z_]+)\s*(?:#.*)?$`)
-	plainKey   = regexp.MustCompile(`^(\s+)\w+:`)
+	// commaInCall is a call with a comma in it inside of { } or [ ], without quotes.
+	commaInCall = regexp.MustCompile(`[{\[](?:[^'"]*[\s:\[{,])?(\w+\([^)]*,)`)
+	plainKey    = regexp.MustCompile(`^(\s+)\w+:`)
 )
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
@@ -280,9 +282,13 @@ func (f *File) yamlProblem(err error) *Problem {
 		}
 	}
 	switch {
-	case strings.Contains(text, "\t") && strings.Contains(message, "cannot start any token"):
+	case strings.Contains(text, "\t") && (strings.Contains(message, "cannot start any token") || strings.Contains(message, "tab character")):
 		column = utf8.RuneCountInString(text[:strings.Index(text, "\t")]) + 1
-		hint = "indent with spaces, not with a tab"
+		message, hint = "here is a tab", "put spaces in its place, two for each level"
+	case strings.Contains(message, "did not find expected") && commaInCall.MatchString(text):
+		at := commaInCall.FindStringSubmatchIndex(text)
+		column = utf8.RuneCountInString(text[:at[2]]) + 1
+		message, hint = "in { } and [ ] the comma inside the brackets of a call ends the value", "put single quotes around the whole expression"
 	case f.wordAbove(line) != "":
 		hint = "put a colon behind " + f.wordAbove(line) + " in the line above"
 	case strings.Contains(message, "mapping values are not allowed"):

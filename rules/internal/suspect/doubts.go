@@ -48,11 +48,16 @@ func (d *doubter) Visit(node *ast.Node) {
 func (d *doubter) operator(n *ast.BinaryNode) {
 	switch n.Operator {
 	case "==", "!=":
+		d.exact(n)
 		d.compare(n.Left, n.Right)
 		d.compare(n.Right, n.Left)
 	case "contains", "startsWith", "endsWith":
 		d.letters(n.Left, n.Right)
+		if s, ok := n.Right.(*ast.StringNode); ok && len(s.Value) > 2 && (strings.HasPrefix(s.Value, "*") || strings.HasSuffix(s.Value, "*")) {
+			d.doubt(s, fmt.Sprintf("write %s %q", n.Operator, strings.Trim(s.Value, "*")), "%s looks for the * too, which stands for nothing", n.Operator)
+		}
 	case "in":
+		d.exact(n)
 		d.compare(n.Right, n.Left) // "vip" in conversation.label_ids
 		if list, ok := n.Right.(*ast.ArrayNode); ok {
 			for _, item := range list.Nodes {
@@ -109,6 +114,34 @@ func (d *doubter) compare(field, constant ast.Node) {
 	}
 }
 
+// exact checks what a customer wrote: compared with words, it must be the same to the letter.
+func (d *doubter) exact(n *ast.BinaryNode) {
+	var words []string
+	var at ast.Node
+	for _, side := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
+		if path, _ := tree.PathOf(side[0]); path != "message.text" {
+			continue
+		}
+		items := []ast.Node{side[1]}
+		if list, ok := side[1].(*ast.ArrayNode); ok {
+			items = list.Nodes
+		}
+		for _, item := range items {
+			if s, ok := item.(*ast.StringNode); ok && strings.ContainsFunc(s.Value, unicode.IsLetter) {
+				words = append(words, fmt.Sprintf("%q", s.Value))
+				at = side[1]
+			}
+		}
+	}
+	if len(words) > 0 {
+		not := ""
+		if n.Operator == "!=" {
+			not = "not "
+		}
+		d.doubt(at, fmt.Sprintf("write %ssays(%s)", not, strings.Join(words, ", ")), "message.text %s … is exact, with capitals and accents", n.Operator)
+	}
+}
+
 // letters checks a lower- or upper-case text that is compared with a literal of another case.
 func (d *doubter) letters(left, constant ast.Node) {
 	s, written := constant.(*ast.StringNode)
@@ -133,10 +166,17 @@ func (d *doubter) letters(left, constant ast.Node) {
 // slashed is a pattern as other languages write it.
 var slashed = regexp.MustCompile(`^/(.+)/[gimsu]*$`)
 
+// wildcard is a word with a * behind it, as spreadsheets write it.
+var wildcard = regexp.MustCompile(`^[\pL\d ]+\*$`)
+
 func (d *doubter) pattern(n ast.Node) {
 	if s, ok := n.(*ast.StringNode); ok {
 		if m := slashed.FindStringSubmatch(s.Value); m != nil {
 			d.doubt(n, fmt.Sprintf("write %q, with (?i) in front to ignore capitals", m[1]), "the slashes are part of the pattern")
+		}
+		if wildcard.MatchString(s.Value) {
+			word := strings.TrimSuffix(s.Value, "*")
+			d.doubt(n, fmt.Sprintf("write contains %q, or says(%q) for the word in a message", word, word), "in a pattern the * repeats the letter before it, and does not stand for any text")
 		}
 	}
 }

@@ -14,11 +14,18 @@ import (
 type Report struct {
 	Problems rules.Problems `json:"problems"`
 	Rules    []ruleReport   `json:"rules"`
-	Scopes   []string       `json:"scopes"` // of the verbs' own calls
-	Reads    []string       `json:"reads"`  // of the calls that fetch facts, look up names and check retries
+	Scopes   []string       `json:"scopes"` // all that the key needs
+	Reads    []string       `json:"reads"`  // those of them with which facts, names and the outcome of repeats are read, and nothing else
+	Needs    []scopeNeed    `json:"needs"`  // what each of the scopes is for
 	Cycles   [][]string     `json:"cycles"`
 
 	files int
+}
+
+// A scopeNeed is what a scope is needed for.
+type scopeNeed struct {
+	Scope string   `json:"scope"`
+	For   []string `json:"for"` // verbs, and what else is done with it
 }
 
 type ruleReport struct {
@@ -31,7 +38,7 @@ type ruleReport struct {
 // NewReport returns an empty report. Its lists are empty and not null: programs read them.
 func NewReport() *Report {
 	// Empty lists, not null: programs read this.
-	return &Report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}}
+	return &Report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Needs: []scopeNeed{}, Cycles: [][]string{}}
 }
 
 // Add adds a rule set.
@@ -41,14 +48,9 @@ func (r *Report) Add(files int, set *rules.Set, problems rules.Problems) {
 	for _, rule := range set.Rules {
 		r.Rules = append(r.Rules, ruleReport{ID: rule.ID, Stage: rule.Stage, Scopes: append([]string{}, rule.Scopes...), Reads: append([]string{}, rule.Reads...)})
 		if rule.Stage != rules.Draft { // it never runs
-			r.Scopes = append(r.Scopes, rule.Scopes...)
-			r.Reads = append(r.Reads, rule.Reads...)
+			r.addScopes(rule)
 		}
 	}
-	slices.Sort(r.Scopes)
-	r.Scopes = slices.Compact(r.Scopes)
-	slices.Sort(r.Reads)
-	r.Reads = slices.DeleteFunc(slices.Compact(r.Reads), func(s string) bool { return slices.Contains(r.Scopes, s) })
 	for _, cycle := range set.Cycles() {
 		ids := []string{}
 		for _, edge := range cycle {
@@ -58,9 +60,60 @@ func (r *Report) Add(files int, set *rules.Set, problems rules.Problems) {
 	}
 }
 
-// WriteText writes the report for people. Scopes beyond those of the verbs go to notes, apart from
-// the answer.
-func (r *Report) WriteText(w, notes io.Writer) {
+// addScopes adds the scopes that a rule needs, with what for.
+func (r *Report) addScopes(rule *rules.Rule) {
+	left := slices.Clone(rule.Scopes) // scopes that no step needs
+	for s := range rule.Steps() {
+		scopes := slices.Clone(s.Schema.Scopes)
+		for _, a := range s.Schema.Args {
+			if s.Args[a.Name] != nil {
+				scopes = append(scopes, a.Scopes...)
+			}
+		}
+		for _, scope := range scopes {
+			if slices.Contains(rule.Scopes, scope) {
+				r.Need(scope, s.Verb)
+				left = slices.DeleteFunc(left, func(other string) bool { return other == scope })
+			}
+		}
+	}
+	for _, scope := range left {
+		r.Need(scope, "the items that the schedule goes through")
+	}
+	for _, scope := range rule.Reads {
+		if !slices.Contains(r.Scopes, scope) {
+			r.Reads = append(r.Reads, scope)
+		}
+		r.Need(scope, readWith[scope])
+	}
+	slices.Sort(r.Reads)
+	r.Reads = slices.DeleteFunc(r.Reads, func(read string) bool { return slices.Contains(rule.Scopes, read) })
+}
+
+// readWith is what rules read with a scope.
+var readWith = map[string]string{
+	"attendances:read":   "facts of attendances",
+	"contacts:read":      "facts of contacts, names of labels",
+	"conversations:read": "facts of conversations, names of channels",
+	"messages:read":      "who wrote last, whether a message was sent",
+	"team:read":          "names of people and sectors",
+	"read":               "cards, names of boards and stages",
+}
+
+// Need adds a scope that the key needs, and what for.
+func (r *Report) Need(scope, use string) {
+	i, found := slices.BinarySearch(r.Scopes, scope)
+	if !found {
+		r.Scopes = slices.Insert(r.Scopes, i, scope)
+		r.Needs = slices.Insert(r.Needs, i, scopeNeed{Scope: scope, For: []string{}})
+	}
+	if n := &r.Needs[i]; use != "" && !slices.Contains(n.For, use) {
+		n.For = append(n.For, use)
+	}
+}
+
+// WriteText writes the report for people.
+func (r *Report) WriteText(w io.Writer) {
 	c := Colours(w)
 	for _, p := range r.Problems {
 		WriteProblem(w, c, p)
@@ -83,11 +136,15 @@ func (r *Report) WriteText(w, notes io.Writer) {
 		summary += ", " + c.Yellow(Count(warnings, "warning"))
 	}
 	fmt.Fprintln(w, summary)
-	if len(r.Scopes) > 0 {
-		fmt.Fprintf(w, "Scopes that the key needs: %s\n", c.Bold(strings.Join(r.Scopes, ", ")))
-	}
-	if len(r.Reads) > 0 {
-		fmt.Fprintf(notes, "note: facts that an event does not carry, names and repeats are read with: %s\n", strings.Join(r.Reads, ", "))
+	if len(r.Needs) > 0 {
+		fmt.Fprintln(w, "Scopes that the key needs, and what for:")
+		width := 0
+		for _, n := range r.Needs {
+			width = max(width, len(n.Scope))
+		}
+		for _, n := range r.Needs {
+			fmt.Fprintf(w, "  %s%s  %s\n", c.Bold(n.Scope), strings.Repeat(" ", width-len(n.Scope)), strings.Join(n.For, "; "))
+		}
 	}
 	if len(r.Cycles) == 0 && errors == 0 {
 		fmt.Fprintln(w, "No rules start each other for ever.")

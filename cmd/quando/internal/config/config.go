@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
@@ -134,6 +136,30 @@ func Load(file string, mayBeMissing bool) (*Config, error) {
 	return c, nil
 }
 
+// Check reads the configuration of a command for what is wrong with it; nil where there is no file.
+// A missing file is an error only if it was named explicitly. A variable that the environment lacks
+// is no problem, because rules are checked on other machines than those that run them: it stays
+// as it is written in the list of systems that rules may call.
+func Check(cmd *cobra.Command) (*Config, source.Problems, error) {
+	file, _ := cmd.Flags().GetString("config")
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); os.IsNotExist(statErr) && !cmd.Flags().Changed("config") {
+			err = nil
+		}
+		return nil, nil, err
+	}
+	c := Default()
+	c.Folder = filepath.Dir(file)
+	f, problems := source.Read(file, text)
+	d := &reader{file: file, problems: problems, elsewhere: true}
+	if len(problems) == 0 {
+		d.mapping(f.Root, "", c.settings())
+	}
+	d.environment("QUANDO", c.settings())
+	return c, d.problems, nil
+}
+
 // configError returns all problems of a configuration as one error, or nil.
 func configError(problems source.Problems) error {
 	if err := problems.Sort().Err(); err != nil {
@@ -203,7 +229,7 @@ func (w *Workspace) settings() settings {
 		{"safety.internal", chats(&w.Safety.Internal)},
 		{"backfill.every", durationOrOff(&w.Backfill.Every)},
 		{"backfill.cards", period(&w.Backfill.Cards)},
-		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
+		{allowKey, texts(&w.HTTPRequest.Allow)},
 		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
 		{"http_request.plain_http", yesOrNo(&w.HTTPRequest.PlainHTTP)},
 		{"timezone", zone(&w.Timezone)},

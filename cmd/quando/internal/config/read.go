@@ -33,9 +33,10 @@ type settings []setting
 
 // A reader reads values into fields and reports every problem.
 type reader struct {
-	file     string
-	problems source.Problems
-	variable bool // the value comes from the environment and is literal
+	file      string
+	problems  source.Problems
+	variable  bool // the value comes from the environment and is literal
+	elsewhere bool // the environment is that of another machine: variables may be missing
 }
 
 func (d *reader) report(n *source.Node, hint, format string, args ...any) {
@@ -60,7 +61,9 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 		known := false
 		for _, s := range all {
 			if s.path == key {
-				s.read(d, p.Value)
+				if !d.elsewhere || s.path == "workspaces" || s.path == allowKey || !lacksVariable(p.Value) {
+					s.read(d, p.Value)
+				}
 				known = true
 				break
 			}
@@ -74,6 +77,29 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 			d.report(p.Key, source.OneOf(p.Key.Value, all.below(path)), "%s has no key %q", what, p.Key.Value)
 		}
 	}
+}
+
+// allowKey is the list of systems that rules may call.
+const allowKey = "http_request.allow"
+
+// lacksVariable reports whether a value uses a variable that the environment does not have.
+func lacksVariable(n *source.Node) bool {
+	for _, item := range n.Items {
+		if lacksVariable(item) {
+			return true
+		}
+	}
+	for _, p := range n.Pairs {
+		if lacksVariable(p.Value) {
+			return true
+		}
+	}
+	for _, m := range variable.FindAllStringSubmatch(n.Value, -1) {
+		if _, set := os.LookupEnv(m[1]); !set {
+			return true
+		}
+	}
+	return false
 }
 
 // below returns the keys that a path may have.
@@ -120,6 +146,9 @@ func (d *reader) scalar(n *source.Node) (string, bool) {
 	value := variable.ReplaceAllStringFunc(n.Value, func(match string) string {
 		name := variable.FindStringSubmatch(match)[1]
 		v, set := os.LookupEnv(name)
+		if !set && d.elsewhere {
+			return match
+		}
 		if !set {
 			d.report(n, "export "+name+"=… before you start quando", "the environment has no %s", name)
 			ok = false

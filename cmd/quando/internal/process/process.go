@@ -234,7 +234,7 @@ func (p *Process) checkRules(cmd *cobra.Command) error {
 			bad = true
 			report := cli.NewReport()
 			report.Add(len(r.files), set, problems)
-			report.WriteText(cmd.OutOrStdout(), cmd.ErrOrStderr())
+			report.WriteText(cmd.OutOrStdout())
 		}
 	}
 	if bad {

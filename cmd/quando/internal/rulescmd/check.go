@@ -2,10 +2,12 @@
 package rulescmd
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +19,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // NewCheck returns the command check, which reports every problem of the rules.
@@ -29,10 +33,16 @@ func NewCheck() *cobra.Command {
 		Long: `Check reads rule files, or folders of them, as one rule set and reports everything that is wrong, each problem with
 its file, line and column. Without a path it takes the rules of the configuration, each workspace by itself, else the folder rules, else this folder.
 
-It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files could not be read.`,
+The configuration is checked too: its keys, and that rules call only the systems of http_request.allow.
+
+It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files, or the configuration that --config names, could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckOutput(output); err != nil {
+				return err
+			}
+			c, wrong, err := config.Check(cmd)
+			if err != nil {
 				return err
 			}
 			sets, err := setsToCheck(cmd, args)
@@ -40,10 +50,12 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 				return err
 			}
 			report := cli.NewReport()
+			report.Problems = append(report.Problems, wrong.Sort()...)
 			for _, one := range sets {
 				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+				problems = append(problems, checkAddresses(c, one.workspace, set)...)
 				if online {
-					more, err := checkOnline(cmd, one.workspace, set)
+					more, err := checkOnline(cmd, cmp.Or(one.workspace, config.DefaultWorkspaceName), set)
 					if err != nil {
 						return err
 					}
@@ -57,9 +69,10 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 					problems = append(problems, more...)
 				}
 				report.Add(len(one.files), set, problems.Sort())
+				engineScopes(report, c, one.workspace, set)
 			}
 			if output == "text" {
-				report.WriteText(cmd.OutOrStdout(), cmd.ErrOrStderr())
+				report.WriteText(cmd.OutOrStdout())
 			} else if err := cli.WriteJSON(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
@@ -87,7 +100,7 @@ func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err err
 	c, _, err := config.LoadPart(cmd, "rules")
 	if len(paths) > 0 || err != nil || len(c.Workspaces) == 0 {
 		files, err := config.ReadRules(cmd, paths)
-		return []setToCheck{{config.DefaultWorkspaceName, files}}, err
+		return []setToCheck{{workspaceOf(paths), files}}, err
 	}
 	v := &view.View{Config: c}
 	for _, name := range append([]string{config.DefaultWorkspaceName}, slices.Sorted(maps.Keys(c.Workspaces))...) {
@@ -104,6 +117,72 @@ func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err err
 		}
 	}
 	return sets, nil
+}
+
+// workspaceOf returns the workspace of a set; empty where paths name it, which may be of any.
+func workspaceOf(paths []string) string {
+	if len(paths) > 0 {
+		return ""
+	}
+	return config.DefaultWorkspaceName
+}
+
+// checkAddresses finds calls of systems that are not on the list of the configuration at hand.
+func checkAddresses(c *config.Config, workspace string, set *rules.Set) (problems rules.Problems) {
+	if c == nil || c.Named(workspace) == nil {
+		return nil
+	}
+	names := c.Named(workspace).HTTPRequest.Allow
+	if workspace == "" {
+		for _, name := range slices.Sorted(maps.Keys(c.Workspaces)) {
+			names = append(names, c.Workspaces[name].HTTPRequest.Allow...)
+		}
+	}
+	var hosts []builtin.HTTPHost
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		if strings.Contains(name, "${") {
+			return nil // which host it is, only the machine knows that runs the rules
+		}
+		hosts = append(hosts, builtin.HTTPHost{Host: name})
+	}
+	list, err := builtin.NewAllowList(hosts)
+	for _, use := range set.Addresses() {
+		if err != nil {
+			return append(problems, use.Problem(err.Error(), "mend http_request.allow in the configuration"))
+		}
+		if why := list.Check(use.Name); why != nil {
+			_, host, _ := strings.Cut(use.Name, "://")
+			problems = append(problems, use.Problem(why.Error(), cmp.Or(source.DidYouMean(host, names), fmt.Sprintf("http_request: { allow: [%s] }", host))))
+		}
+	}
+	return problems
+}
+
+// engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook
+// told, and to look after the webhook.
+func engineScopes(report *cli.Report, c *config.Config, workspace string, set *rules.Set) {
+	w := config.DefaultWorkspace()
+	if c != nil && c.Named(workspace) != nil {
+		w = *c.Named(workspace)
+	}
+	if w.Service.Webhook.PublicURL != "" {
+		report.Need("webhooks:manage", "the webhook, which the engine looks after")
+	}
+	if w.Backfill.Every == 0 {
+		return
+	}
+	const missed = "events that no webhook told"
+	for _, e := range set.Listens() {
+		switch vocabulary.ObjectOf(e) {
+		case vocabulary.Attendance:
+			report.Need("attendances:read", missed)
+		case vocabulary.Message:
+			report.Need("conversations:read", missed)
+			report.Need("messages:read", missed)
+		case vocabulary.Card:
+			report.Need("read", missed)
+		}
+	}
 }
 
 // checkJournal finds what rules read of event.data that no recorded event has.

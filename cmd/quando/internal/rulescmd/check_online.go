@@ -1,6 +1,7 @@
 package rulescmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,15 @@ type onlineCheck struct {
 // name reports a name that the service does not know.
 func (o *onlineCheck) name(ctx context.Context, use rules.NameUse) error {
 	err := o.find(ctx, use)
+	if err == nil {
+		return o.exactName(ctx, use)
+	}
 	unknown, ok := errors.AsType[*service.NameError](err)
 	if !ok {
 		return err
+	}
+	if use.Field != "" && len(unknown.IDs) > 0 {
+		return nil // it is compared with the name, whichever of them has it
 	}
 	hint := ""
 	switch {
@@ -65,8 +72,48 @@ func (o *onlineCheck) name(ctx context.Context, use rules.NameUse) error {
 		hint = fmt.Sprintf("did you mean %q?", unknown.Near[0])
 	case len(unknown.IDs) > 0:
 		hint = "several have it; write the id of one: " + strings.Join(unknown.IDs, ", ")
+	case use.Kind != "stage":
+		names, err := o.directory.Names(ctx, service.Kind(use.Kind))
+		if err != nil {
+			return err
+		}
+		hint = source.OneOf(use.Name, names)
 	}
-	o.problems = append(o.problems, use.Problem(fmt.Sprintf("the service has no %s %q", use.Kind, use.Name), hint))
+	o.problems = append(o.problems, use.Problem(fmt.Sprintf("the service has no %s %q", use.Kind, use.Name), cmp.Or(o.otherKind(ctx, use), hint)))
+	return nil
+}
+
+// otherKind says what to write for a person that is given as a sector, and the other way around.
+func (o *onlineCheck) otherKind(ctx context.Context, use rules.NameUse) string {
+	other := map[string]string{"sector": "person", "person": "sector"}[use.Kind]
+	if other == "" {
+		return ""
+	}
+	if _, err := o.directory.ID(ctx, service.Kind(other), use.Name); err != nil {
+		return ""
+	}
+	if use.Field != "" {
+		field := map[string]string{"person": "assignee_name", "sector": "sector_name"}[other]
+		return fmt.Sprintf("%s is a %s: compare %s", use.Name, other, field)
+	}
+	return fmt.Sprintf("%s is a %s: { %s: %s }", use.Name, other, other, use.Name)
+}
+
+// exactName reports a name that an expression compares in other letters than the service has it in.
+func (o *onlineCheck) exactName(ctx context.Context, use rules.NameUse) error {
+	if use.Field == "" || use.Kind == "stage" {
+		return nil
+	}
+	names, err := o.directory.Names(ctx, service.Kind(use.Kind))
+	if err != nil || slices.Contains(names, use.Name) {
+		return err
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, use.Name) })
+	hint := ""
+	if i >= 0 {
+		hint = fmt.Sprintf("write %q", names[i])
+	}
+	o.problems = append(o.problems, use.Problem(fmt.Sprintf("%s is never %q: the %s is written otherwise", use.Field, use.Name, use.Kind), hint))
 	return nil
 }
 
