@@ -298,12 +298,32 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		}
 		if value := c.argument(item, f, env); value != nil {
 			v.fields = append(v.fields, Setting{f.Name, value})
+			c.argumentScopes(f, value)
 		}
 	}
-	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
-		c.report(n, "", "%s needs either phone or contact", a.Name)
+	if a.Kind == KindTarget && !hasUnknown(n, argNames(a.Fields)) {
+		c.target(n, a)
 	}
 	return v
+}
+
+// target checks that a mapping names one conversation.
+func (c *compiler) target(n *source.Node, a *Arg) {
+	var named []string
+	for _, name := range []string{"person", "phone", "contact"} {
+		if n.Get(name) != nil {
+			named = append(named, name)
+		}
+	}
+	channel := n.Get("channel")
+	switch {
+	case len(named) != 1:
+		c.report(n, "as in { phone: \"+5511999990000\", channel: Main } or { person: Carla }", "%s needs one of phone, contact and person; here is %s", a.Name, list(named))
+	case named[0] == "person" && channel != nil:
+		c.report(channel, "leave it out", "the configuration says in which channel a person is written to")
+	case named[0] != "person" && channel == nil:
+		c.report(n, "the WhatsApp number to write from, as in channel: Main", "%s needs \"channel\"", a.Name)
+	}
 }
 
 // data compiles any YAML, with {{ }} in its texts.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -211,17 +212,18 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	c.rule.Scopes = union(c.rule.Scopes, schema.Scopes)
 	c.reads(schema.Reads...)
 	c.present(verb, n, schema, given)
-	if need := schema.Needs; need != "" && !env.available[need] && given[schema.Unless] == nil {
+	atHand := !slices.ContainsFunc(schema.Unless, func(arg string) bool { return given[arg] != nil })
+	if need := schema.Needs; need != "" && !env.available[need] && atHand {
 		hint := ""
-		if schema.Unless != "" {
-			hint = fmt.Sprintf("say which with `%s`", schema.Unless)
+		if len(schema.Unless) > 0 {
+			hint = fmt.Sprintf("say which with `%s`", strings.Join(schema.Unless, "` or `"))
 			if need == "card" {
 				hint += ", or find it first with `find_card`"
 			}
 		}
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
 	}
-	if given[schema.Unless] == nil {
+	if atHand {
 		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
 	if s.Verb == vocabulary.SendMessage && given["to"] == nil && c.sends == nil {

@@ -3,6 +3,7 @@ package rules
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -155,6 +156,14 @@ type Step struct {
 	Do         []*Step       // of for_each
 	MaxItems   int           // of for_each
 	Assignment []Setting     // of set
+}
+
+// Needs returns the fact that the step works on; empty if it needs none, or an argument replaces it.
+func (s *Step) Needs() string {
+	if slices.ContainsFunc(s.Schema.Unless, func(arg string) bool { return s.Args[arg] != nil }) {
+		return ""
+	}
+	return s.Schema.Needs
 }
 
 // A Branch is one way of a choose. Its If is nil in the last one, the else.
