@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/quandohq/quando/rules/internal/spelling"
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
@@ -367,6 +368,10 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 		return
 	}
 	name, _ := v.constant.(string)
+	if a.Refers == "teammate" {
+		c.mentionTeammate(n, name)
+		return
+	}
 	if v.whole == nil && v.pieces == nil {
 		if plain.IsUUID(name) || name == "none" || name == "me" {
 			return
@@ -378,6 +383,24 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 		}
 	}
 	c.reads(lookups[a.Refers])
+}
+
+// mentionTeammate records a person whom the rule writes to, and reports one whose phone is not
+// known. An empty name is that of an expression.
+func (c *compiler) mentionTeammate(n *source.Node, name string) {
+	c.reads("conversations:read") // for the channel
+	if name == "" {
+		return
+	}
+	c.rule.people = union(c.rule.people, []string{name})
+	same := func(known string) bool { return spelling.Plain(known) == spelling.Plain(name) }
+	if c.options.People != nil && !slices.ContainsFunc(c.options.People, same) {
+		hint := source.DidYouMean(name, c.options.People)
+		if hint == "" {
+			hint = fmt.Sprintf("add people: { %s: { phone: \"+55…\", channel: … } } to the configuration", name)
+		}
+		c.report(n, hint, "the configuration does not say where %s is reached", name)
+	}
 }
 
 // argumentScopes adds the scopes that an argument's own calls need.

@@ -223,6 +223,9 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 		}
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
 	}
+	if schema.Needs == vocabulary.Conversation && atHand {
+		c.needsConversation(verb, schema)
+	}
 	if atHand {
 		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
@@ -246,6 +249,9 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 		for i := range c.rule.names[mentioned:] {
 			c.rule.names[mentioned+i].Board, _ = board.constant.(string)
 		}
+	}
+	if schema.Gives == vocabulary.Conversation {
+		c.known = true
 	}
 	if schema.Gives != "" {
 		env = env.having(schema.Gives)

@@ -74,7 +74,8 @@ type Rule struct {
 	vars      map[string]any
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
-	when      string // as its file has it
+	people    []string // whom it writes to by name
+	when      string   // as its file has it
 	data      []DataUse
 	source    string
 }
