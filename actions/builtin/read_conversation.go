@@ -16,7 +16,7 @@ var readConversation = rules.Schema{
 }
 
 func planReadConversation(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}

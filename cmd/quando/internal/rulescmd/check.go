@@ -39,9 +39,17 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			if err != nil {
 				return err
 			}
+			people, err := config.PeopleNames(cmd)
+			if err != nil {
+				return err
+			}
 			report := cli.NewReport()
 			for _, one := range sets {
-				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+				known := people[one.workspace]
+				if one.named {
+					known = people[""]
+				}
+				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside, People: known})
 				if online {
 					more, err := checkOnline(cmd, one.workspace, set)
 					if err != nil {
@@ -79,6 +87,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 type setToCheck struct {
 	workspace string
 	files     []*rules.File
+	named     bool // by paths, which may be of any workspace
 }
 
 // setsToCheck reads what the paths name as one set. Without any, each workspace of the
@@ -87,7 +96,7 @@ func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err err
 	c, _, err := config.LoadPart(cmd, "rules")
 	if len(paths) > 0 || err != nil || len(c.Workspaces) == 0 {
 		files, err := config.ReadRules(cmd, paths)
-		return []setToCheck{{config.DefaultWorkspaceName, files}}, err
+		return []setToCheck{{config.DefaultWorkspaceName, files, len(paths) > 0}}, err
 	}
 	v := &view.View{Config: c}
 	for _, name := range append([]string{config.DefaultWorkspaceName}, slices.Sorted(maps.Keys(c.Workspaces))...) {
@@ -100,7 +109,7 @@ func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err err
 			return nil, err
 		}
 		if len(files) > 0 || name != config.DefaultWorkspaceName {
-			sets = append(sets, setToCheck{name, files})
+			sets = append(sets, setToCheck{name, files, false})
 		}
 	}
 	return sets, nil
