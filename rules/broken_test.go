@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func compile(name, text string) (*rules.Set, rules.Problems) {
-	return rules.Compile([]*rules.File{rules.Parse(name, []byte(text))}, rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile})
+	return rules.Compile([]*rules.File{rules.Parse(name, []byte(text))}, rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile, People: []string{"Carla", "João"}})
 }
 
 func readTestFile(ruleFile, name string) ([]byte, error) {

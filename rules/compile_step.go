@@ -275,7 +275,11 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		c.report(n, "leave it out", "%s takes no arguments", schema.Verb)
 		return nil
 	case n.Kind != source.Mapping:
-		c.report(n, "its arguments: "+list(argNames(schema.Args)), "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
+		hint := "its arguments: " + list(argNames(schema.Args))
+		if len(schema.OneOf) == 0 && !slices.ContainsFunc(schema.Args, func(a Arg) bool { return a.Required }) {
+			hint = "leave it out, or write " + hint
+		}
+		c.report(n, hint, "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
 		return nil
 	case n.Broken:
 		return nil

@@ -153,3 +153,36 @@ tests:
 `)
 	r.passes(t)
 }
+
+// TestPeople shows that rules write to persons of the team by name, whose phones a test gives or
+// need not give.
+func TestPeople(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: tell
+    when: message.received
+    if: conversation.kind == "direct"
+    do:
+      - send_message: { to: { person: carla }, text: "{{ contact.name }} wrote" }
+      - send_message: { to: { person: "{{ 'João' }}" }, text: Look }
+      - add_labels: { labels: [team], conversation: { person: Carla } }
+tests:
+  - name: it
+    start: 2026-11-13T10:00:00-03:00
+    given:
+      channels: [Main, Inside]
+      people: [{ name: Joao, phone: "+5511966660000", channel: Inside }]
+      contacts: [{ name: Ana, phone: "+5511988887777" }]
+    steps:
+      - { customer: Ana, says: hello }
+      - at: +5m
+        expect:
+          - open_conversation
+          - { send_message: { text: Ana wrote, to: { person: Carla } } }
+          - open_conversation
+          - { send_message: { text: Look, to: { phone: "+5511966660000", channel: Inside } } }
+          - { add_labels: { labels: [team], conversation: { person: Carla } } }
+    faults: all
+`)
+	r.passes(t)
+}
