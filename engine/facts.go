@@ -162,8 +162,20 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 		return nil, &deskError{err}
 	}
 	f.set(name, v)
-	f.recordAnswer(name, v)
+	if isOfConversation(name) {
+		f.recordOfConversation(name, v)
+	} else {
+		f.recordAnswer(name, v)
+	}
 	return v, nil
+}
+
+// recordOfConversation keeps an answer about the conversation at hand for the journal.
+func (f *facts) recordOfConversation(question string, v any) {
+	if f.elsewhere {
+		question = journal.Elsewhere(f.about.Conversation, question)
+	}
+	f.recordAnswer(question, v)
 }
 
 // isOfConversation reports whether a fact changes with the conversation at hand.
@@ -185,7 +197,7 @@ func (k *walk) takeUp(conversation any, rec *record) {
 	if id != "" && ObjectKey(id) == ObjectKey(k.facts.about.Conversation) {
 		return
 	}
-	attendance, _ := AnswerTo(rec.Answers, "attendance")
+	attendance, _ := AnswerTo(rec.Answers, journal.Elsewhere(id, "attendance"))
 	k.facts.takeUp(id, textIn(conversation, "contact_id"), idOf(attendance))
 	k.eval.Forget()
 }
@@ -197,12 +209,14 @@ func (k *walk) pinAttendanceOf(ctx context.Context, s *rules.Step, value any) er
 	if s.Schema.Gives != "conversation" || s.Needs() != "" || id == "" || !slices.Contains(k.rule.Facts, "attendance") {
 		return nil
 	}
-	attendance, err := k.workspace.Desk.Fact(ctx, "attendance", &actions.Subject{Conversation: id})
-	if err != nil {
-		return &deskError{err}
+	there := k.facts.clone()
+	there.answers = nil
+	there.takeUp(id, "", "")
+	_, err := there.Fact(ctx, "attendance")
+	for question, raw := range there.answers {
+		k.facts.keepAnswer(question, raw)
 	}
-	k.facts.recordAnswer("attendance", attendance)
-	return nil
+	return err
 }
 
 // putBack makes the conversation of earlier facts the one at hand again. The card stays.
@@ -384,7 +398,7 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.recordAnswer("human_active("+duration.Format(within)+")", active)
+	f.recordOfConversation("human_active("+duration.Format(within)+")", active)
 	return active, nil
 }
 
@@ -402,7 +416,7 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	if !since.IsZero() {
 		waits = max(0, f.Now().Sub(since))
 	}
-	f.recordAnswer("customer_waiting()", waits)
+	f.recordOfConversation("customer_waiting()", waits)
 	return waits, nil
 }
 
@@ -420,7 +434,7 @@ func (f *facts) HasLabel(ctx context.Context, of, name string) (bool, error) {
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.recordAnswer(journal.AnswerLabel(of, name), has)
+	f.recordOfConversation(journal.AnswerLabel(of, name), has)
 	return has, nil
 }
 
