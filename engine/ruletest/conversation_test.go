@@ -131,8 +131,8 @@ rules:
           do:
             - read_conversation: { conversation: { phone: "{{ phone }}", channel: Main } }
               if: phone != "+5511977770000"
-            - wait: 1m
             - send_message: "For {{ conversation == nil ? 'nobody' : contact.name }}"
+            - wait: 1m
       - send_message: "Done, {{ contact.name }}"
 tests:
   - name: it
