@@ -131,7 +131,8 @@ rules:
           do:
             - read_conversation: { conversation: { phone: "{{ phone }}", channel: Main } }
               if: phone != "+5511977770000"
-            - send_message: "For {{ conversation == nil ? 'nobody' : contact.name }}"
+            - set: { who: "{{ conversation == nil ? 'nobody' : contact.name }}" }
+            - send_message: "For {{ who }}"
             - wait: 1m
       - send_message: "Done, {{ contact.name }}"
 tests:
