@@ -75,6 +75,9 @@ func (e Effect) say(l phrases.Language, form phrases.Code) (words, quoted string
 		case "arguments":
 			return ArgumentWords(args)
 		}
+		if target, ok := args[name].(map[string]any); ok && len(target) == 1 && target["person"] != nil {
+			return ArgumentWords(target["person"])
+		}
 		return ArgumentWords(args[name])
 	}
 	verb := "verb." + phrases.Code(e.Verb)

@@ -23,8 +23,8 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	if action == nil {
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
-	if k.facts.cardless && s.Schema.Needs == "card" && s.Args[s.Schema.Unless] == nil {
-		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(phrases.NoCard))
+	if missing := k.facts.missing(s); missing != "" {
+		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(missing))
 	}
 	args, err := k.render(s)
 	if err == nil {
@@ -42,7 +42,7 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	}
 	step := &actions.Step{Workspace: k.run.Workspace, Key: taken.Key, Args: args}
 	for {
-		step.Now, step.Subject, step.Until = k.now(), k.run.About, time.Time{}
+		step.Now, step.Subject, step.Until = k.now(), *k.facts.about, time.Time{}
 		step.Receipts, step.Generation, step.Failed = rec.Receipts, rec.Generation, k.callError
 		if rec.Intent == nil {
 			flow, done, err := k.planCall(ctx, action, step, s, taken, rec)
@@ -66,14 +66,15 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 
 // findSubject makes sure that the object the verb works on is known.
 func (k *walk) findSubject(ctx context.Context, s *rules.Step) error {
-	if s.Schema.Unless != "" && s.Args[s.Schema.Unless] != nil {
+	need := s.Needs()
+	if need == "" && s.Schema.Needs != "" && s.Schema.Pins == "" {
 		return nil
 	}
 	if err := k.facts.load(ctx); err != nil {
 		return err
 	}
 	known := true
-	switch about := &k.run.About; s.Schema.Needs {
+	switch about := k.facts.about; need {
 	case "conversation":
 		known = about.Conversation != ""
 	case "contact":
@@ -83,10 +84,10 @@ func (k *walk) findSubject(ctx context.Context, s *rules.Step) error {
 	case "card":
 		known = about.Card != ""
 	}
-	if known {
+	if known || need == "" {
 		return nil
 	}
-	_, err := k.facts.Fact(ctx, s.Schema.Needs)
+	_, err := k.facts.Fact(ctx, need)
 	return err
 }
 
@@ -98,6 +99,10 @@ func (k *walk) planCall(ctx context.Context, action actions.Action, step *action
 		return flow, true, err
 	}
 	if r := next.Result; r != nil {
+		if err := k.pinAttendanceOf(ctx, s, r.Value); err != nil {
+			flow, err := k.handleError(ctx, s, taken, rec, err)
+			return flow, true, err
+		}
 		flow, err := k.end(ctx, s, taken, rec, journal.StepState(r.Outcome), r.Value, r.Why)
 		return flow, true, err
 	}
@@ -135,7 +140,7 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	if i.Lane != "" {
 		return i.Lane
 	}
-	if lane := k.run.About.Lane(); s.Schema.Needs != "" && lane != "" {
+	if lane := k.facts.about.Lane(); s.Schema.Needs != "" && lane != "" {
 		return lane
 	}
 	return k.run.Home

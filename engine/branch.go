@@ -40,7 +40,7 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, r
 		}
 		return k.takeSteps(ctx, s.Branches[*rec.Branch].Do)
 	}
-	outer := k.indexes
+	outer, before := k.indexes, *k.facts
 	defer func() { k.indexes = outer }()
 	from := k.passed[taken.Path]
 	if err := k.restoreItems(taken.Path, from); err != nil {
@@ -52,12 +52,23 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, r
 			return over, err
 		}
 		k.indexes = append(slices.Clone(outer), i)
+		k.putBack(before)
 		k.setName(s.As, item)
 		if flow, err := k.takeSteps(ctx, s.Do); flow != onward || err != nil {
 			return flow, err
 		}
 	}
+	k.putBack(before)
 	return onward, nil
+}
+
+// putBack makes the conversation before a for_each the one at hand again: what an item takes up is
+// at hand for that item alone.
+func (k *walk) putBack(before facts) {
+	if k.facts.about != before.about {
+		k.facts.putBack(before)
+		k.eval.Forget()
+	}
 }
 
 // items yields the items of a recorded list, as they are recorded, starting at index from. It skips

@@ -12,6 +12,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // facts answers what expressions ask about an event: from the data that the event carries,
@@ -20,7 +22,7 @@ type facts struct {
 	lane     *laneState
 	event    *journal.Event
 	gathered []*journal.Event // all events, if several were gathered
-	about    *actions.Subject // the run's subject, or own if there is no run
+	about    *actions.Subject // what is at hand: the run's subject, what a step took up, or own if there is no run
 	own      actions.Subject
 
 	carried actions.Carried // the event's data; nil until it is read
@@ -39,6 +41,9 @@ type facts struct {
 	lookingUp bool // the attendance is being looked up
 	selected  bool // a step selected the card, which replaces the event's own
 	cardless  bool // the step selected no card
+
+	elsewhere      bool // a step took up another conversation, which replaces the event's own
+	attendanceless bool // a step looked for an attendance that does not exist
 }
 
 // factsOf returns the facts of an event.
@@ -80,6 +85,9 @@ func (f *facts) load(ctx context.Context) error {
 	f.carried = carried
 	if f.selected {
 		about.Card = ""
+	}
+	if f.elsewhere {
+		about.Conversation, about.Contact, about.Attendance = "", "", ""
 	}
 	fillMissing(f.about, about)
 	return nil
@@ -136,18 +144,109 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	if !f.stale || name == "message" {
+	replaced := f.elsewhere && isOfConversation(name)
+	if replaced && f.about.Conversation == "" || name == "attendance" && f.attendanceless {
+		return nil, nil
+	}
+	if !replaced && (!f.stale || name == "message") {
 		if v, ok, err := f.carriedFact(ctx, name); ok || err != nil {
 			return v, err
 		}
 	}
-	v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), name, f.about)
+	about := f.about
+	if f.elsewhere && !replaced {
+		about = new(*about) // the event's card or message belongs to another conversation
+	}
+	v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), name, about)
 	if err != nil {
 		return nil, &deskError{err}
 	}
 	f.set(name, v)
-	f.recordAnswer(name, v)
+	if isOfConversation(name) {
+		f.recordOfConversation(name, v)
+	} else {
+		f.recordAnswer(name, v)
+	}
 	return v, nil
+}
+
+// recordOfConversation keeps an answer about the conversation at hand for the journal.
+func (f *facts) recordOfConversation(question string, v any) {
+	if f.elsewhere {
+		question = journal.Elsewhere(f.about.Conversation, question)
+	}
+	f.recordAnswer(question, v)
+}
+
+// isOfConversation reports whether a fact changes with the conversation at hand.
+func isOfConversation(fact string) bool {
+	return fact == "conversation" || fact == "contact" || fact == "attendance"
+}
+
+// takeUp makes another conversation the one at hand, with its contact and attendance. Without a
+// conversation there is none at hand.
+func (f *facts) takeUp(conversation, contact, attendance string) {
+	f.about = &actions.Subject{Conversation: conversation, Contact: contact, Attendance: attendance, Card: f.about.Card, Message: f.about.Message}
+	f.elsewhere, f.attendanceless = true, false
+	f.forgetConversation()
+}
+
+// takeUp makes the conversation that a step read the one at hand.
+func (k *walk) takeUp(conversation any, rec *record) {
+	id := idOf(conversation)
+	if id != "" && ObjectKey(id) == ObjectKey(k.facts.about.Conversation) {
+		return
+	}
+	attendance, _ := AnswerTo(rec.Answers, journal.Elsewhere(id, "attendance"))
+	k.facts.takeUp(id, textIn(conversation, "contact_id"), idOf(attendance))
+	k.eval.Forget()
+}
+
+// pinAttendanceOf looks up the attendance of another conversation that a step takes up, if the rule
+// uses one, for the same reason as pinAttendance.
+func (k *walk) pinAttendanceOf(ctx context.Context, s *rules.Step, value any) error {
+	id := idOf(value)
+	if s.Schema.Gives != "conversation" || s.Needs() != "" || id == "" || !slices.Contains(k.rule.Facts, "attendance") {
+		return nil
+	}
+	there := k.facts.clone()
+	there.answers = nil
+	there.takeUp(id, "", "")
+	_, err := there.Fact(ctx, "attendance")
+	for question, raw := range there.answers {
+		k.facts.keepAnswer(question, raw)
+	}
+	return err
+}
+
+// putBack makes the conversation of earlier facts the one at hand again. The card stays.
+func (f *facts) putBack(earlier facts) {
+	earlier.about.Card = f.about.Card
+	f.about, f.elsewhere, f.attendanceless = earlier.about, earlier.elsewhere, earlier.attendanceless
+	f.carried = nil // the event's ids may be missing in about
+	f.forgetConversation()
+}
+
+func (f *facts) forgetConversation() {
+	for name := range f.fetched {
+		if isOfConversation(name) {
+			delete(f.fetched, name)
+		}
+	}
+}
+
+// missing returns why a step has nothing to work on, because steps before it looked for it in vain;
+// empty if it has, or that is not known yet.
+func (f *facts) missing(s *rules.Step) phrases.Code {
+	switch need := s.Needs(); {
+	case need == "card" && f.cardless:
+		return phrases.NoCard
+	case (need == "conversation" || need == "contact") && f.elsewhere && f.about.Conversation == "":
+		return phrases.NoConversation
+	case need != "" && f.attendanceless && s.Verb == vocabulary.CloseAttendance:
+		return phrases.NoOpenAttendance
+	}
+	return ""
 }
 
 // pinAttendance looks up which attendance a run is about, if its rule uses one. When the run
@@ -299,7 +398,7 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.recordAnswer("human_active("+duration.Format(within)+")", active)
+	f.recordOfConversation("human_active("+duration.Format(within)+")", active)
 	return active, nil
 }
 
@@ -317,7 +416,7 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	if !since.IsZero() {
 		waits = max(0, f.Now().Sub(since))
 	}
-	f.recordAnswer("customer_waiting()", waits)
+	f.recordOfConversation("customer_waiting()", waits)
 	return waits, nil
 }
 
@@ -335,7 +434,7 @@ func (f *facts) HasLabel(ctx context.Context, of, name string) (bool, error) {
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.recordAnswer(journal.AnswerLabel(of, name), has)
+	f.recordOfConversation(journal.AnswerLabel(of, name), has)
 	return has, nil
 }
 

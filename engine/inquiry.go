@@ -20,9 +20,20 @@ type Inquiry struct {
 	Passed  Passed         // the waits that the run has passed
 	Now     time.Time
 
+	// Elsewhere is the conversation that a step took up in place of the event's own; empty if none did.
+	Elsewhere string
+
 	// Which says that the question only serves to find out what the run is about: no expression sees
 	// the answer.
 	Which bool
+}
+
+// Question returns the question under which an answer about the conversation at hand is recorded.
+func (q *Inquiry) Question(question string) string {
+	if q.Elsewhere == "" {
+		return question
+	}
+	return journal.Elsewhere(q.Elsewhere, question)
 }
 
 // Passed is a digest of the waits that a run has passed: equal digests mean the same waits, ended
@@ -50,6 +61,9 @@ func InquiryOf(ctx context.Context) (q Inquiry, ok bool) {
 		return q, false
 	}
 	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now(), Which: f.lookingUp}
+	if f.elsewhere {
+		q.Elsewhere = f.about.Conversation
+	}
 	if q.Trigger == nil {
 		q.Trigger = f.event
 	}

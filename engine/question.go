@@ -37,13 +37,13 @@ type question struct {
 	newest  int64 // the newest event recorded at the end of a step before; 0 if unknown
 }
 
-// next returns the question after a step of a run has ended.
-func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *record, value any, earlier bool) question {
+// next returns the question after a step of a walk has ended.
+func (q question) next(k *walk, s *rules.Step, taken *journal.Step, rec *record, value any, earlier bool) question {
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
 		return question{after: position{describedAt(object), rec.Heard[0]}, earlier: q.earlier || earlier}
-	case !slept(taken) && isQuestion(r, s, rec, object):
+	case !slept(taken) && k.isQuestion(s, rec, object):
 		asked := position{rec.Tried, -1}
 		if at, ok := object["created_at"].(time.Time); ok {
 			asked.at = at
@@ -61,12 +61,12 @@ func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *
 // isQuestion reports whether a step has sent a message to the conversation that the run's events
 // come from; in a shadow run, whether it would have. The customer cannot answer a message to
 // anybody else.
-func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]any) bool {
+func (k *walk) isQuestion(s *rules.Step, rec *record, message map[string]any) bool {
 	if !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) || len(rec.Receipts) == 0 && rec.Intent == nil {
 		return false
 	}
 	conversation, _ := message["conversation_id"].(string)
-	return s.Args["to"] == nil || actions.ConversationLane(conversation) == r.Home
+	return s.Args["to"] == nil && !k.facts.elsewhere || actions.ConversationLane(conversation) == k.run.Home
 }
 
 // happenedAt returns when an event happened: for a message, when it was written, if the event has

@@ -325,7 +325,7 @@ func (k *walk) restore(s *rules.Step, taken *journal.Step, rec *record) error {
 // taken does not change the fact that its result would become.
 func (k *walk) addResult(s *rules.Step, taken *journal.Step, rec *record, value any) {
 	k.ended, k.callError = rec.Ended, nil
-	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
+	k.last = k.last.next(k, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
 	k.invalidateFacts(taken)
 	if slept(taken) {
 		k.facts.passed = k.passedAfter(rec, idOf(value))
@@ -346,28 +346,35 @@ func (k *walk) addResult(s *rules.Step, taken *journal.Step, rec *record, value 
 		k.setName(s.ID, value)
 	}
 	if s.Schema.Gives != "" {
-		k.setFactFrom(s, taken, value)
+		k.setFactFrom(s, taken, rec, value)
 	}
 }
 
-// setFactFrom makes a step's result a fact, and its object the one that later steps work on. If a
-// card could be neither found nor created there is none: a later step must not use the event's own
-// card instead.
-func (k *walk) setFactFrom(s *rules.Step, taken *journal.Step, value any) {
+// setFactFrom makes a step's result a fact, and its object the one that later steps work on. If the
+// object was looked for in vain there is none: a later step must not use the event's own instead.
+func (k *walk) setFactFrom(s *rules.Step, taken *journal.Step, rec *record, value any) {
 	fact := s.Schema.Gives
-	selects := fact == "card" && s.Schema.Needs != fact
+	selects := fact == "card" && s.Schema.Needs != fact || (fact == "conversation" || fact == "attendance") && s.Needs() == ""
 	if value == nil && taken.State != journal.StepDone && !(selects && taken.State == journal.StepFailed) {
 		return
 	}
-	k.facts.set(fact, value)
-	k.eval.SetFact(fact, value)
 	id := idOf(value)
-	switch about := &k.run.About; {
+	switch about := k.facts.about; {
 	case fact == "card" && (selects || id != ""):
 		about.Card, k.facts.selected, k.facts.cardless = id, true, value == nil
+	case fact == "conversation" && selects:
+		k.takeUp(value, rec)
 	case fact == "attendance" && id != "":
-		about.Attendance = id
+		if of := textIn(value, "conversation_id"); of != "" && about.Conversation != "" && ObjectKey(of) != ObjectKey(about.Conversation) {
+			k.facts.takeUp(of, textIn(value, "contact_id"), id)
+			k.eval.Forget()
+		}
+		k.facts.about.Attendance, k.facts.attendanceless = id, false
+	case fact == "attendance" && selects:
+		about.Attendance, k.facts.attendanceless = "", true
 	}
+	k.facts.set(fact, value)
+	k.eval.SetFact(fact, value)
 }
 
 // invalidateFacts makes facts be fetched again after a step that waited, or made a call.
@@ -390,10 +397,13 @@ func slept(taken *journal.Step) bool {
 }
 
 // idOf returns the id of an object; empty if there is none.
-func idOf(value any) string {
+func idOf(value any) string { return textIn(value, "id") }
+
+// textIn returns a text in a field of an object; empty if there is none.
+func textIn(value any, field string) string {
 	object, _ := value.(map[string]any)
-	id, _ := object["id"].(string)
-	return id
+	text, _ := object[field].(string)
+	return text
 }
 
 // setName gives a value the name by which later steps see it.

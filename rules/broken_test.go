@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func compile(name, text string) (*rules.Set, rules.Problems) {
-	return rules.Compile([]*rules.File{rules.Parse(name, []byte(text))}, rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile})
+	return rules.Compile([]*rules.File{rules.Parse(name, []byte(text))}, rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile, People: []string{"Carla", "João"}})
 }
 
 func readTestFile(ruleFile, name string) ([]byte, error) {
@@ -78,7 +78,7 @@ func goldenProblems(t *testing.T, file string) rules.Problems {
 		t.Fatal(err)
 	}
 	parsed := []*rules.File{rules.Parse(filepath.Base(file), text)}
-	options := rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile}
+	options := rules.Options{Catalog: builtin.Catalog(), ReadFile: readTestFile, People: []string{"Carla", "João"}}
 	_, problems := rules.Compile(parsed, options)
 	if _, again := rules.Compile(parsed, options); len(again) != len(problems) {
 		t.Errorf("compiled a second time, the file has other problems: %v", again)

@@ -20,7 +20,7 @@ type Schema struct {
 	Not      [][2]string // pairs of arguments that exclude each other
 
 	Needs  string   // the fact the step works on
-	Unless string   // an argument that replaces that fact
+	Unless []string // arguments each of which replaces that fact
 	Pins   string   // a fact that the run is about from its beginning on, and no newer one
 	Result *Type    // what later steps see under the step's id; nil when there is none
 	Gives  string   // the fact that the result becomes

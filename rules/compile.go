@@ -25,6 +25,9 @@ type Options struct {
 	// ReadFile returns a file that a rule file names, such as an .ics of holidays, by its path
 	// relative to the rule file; nil when rules may name none.
 	ReadFile func(ruleFile, name string) ([]byte, error)
+	// People are the names of the persons that rules may write to; nil when they are not known, and
+	// not checked.
+	People []string
 }
 
 // A compiler compiles a rule set. It reports every problem that it finds and continues.
@@ -47,6 +50,7 @@ type compiler struct {
 	patterns     int // their size
 	stepIDs      map[string]*source.Node
 	sends        *source.Node    // the first send_message of the rule without a `to`
+	known        bool            // the rule has made sure that there is a conversation, or was warned
 	answers      map[string]bool // ids of the rule's steps that call other systems
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
@@ -277,6 +281,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	}
 	if x != nil {
 		c.noteNeeds(x)
+		c.noteConversation(x, n, offset)
 		c.noteData(x, n, offset)
 		for _, i := range x.doubts {
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))

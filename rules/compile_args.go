@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/quandohq/quando/rules/internal/spelling"
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
@@ -314,13 +315,14 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		}
 		if value := c.argument(item, f, env); value != nil {
 			v.fields = append(v.fields, Setting{f.Name, value})
+			c.argumentScopes(f, value)
 			if f.Name == "contact" {
 				c.isID(item, value, f.Name, "a contact's id", "write {{ contact.id }} for the customer, or phone with a number")
 			}
 		}
 	}
-	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
-		c.report(n, "", "%s needs either phone or contact", a.Name)
+	if a.Kind == KindTarget && !hasUnknown(n, argNames(a.Fields)) {
+		c.target(n, a)
 	}
 	return v
 }
@@ -332,6 +334,25 @@ func (c *compiler) isID(n *source.Node, v *Value, name, what, hint string) {
 	}
 	if text, ok := v.Constant(); ok && !plain.IsUUID(fmt.Sprint(text)) {
 		c.report(n, hint, "%s must be %s, not %q", name, what, text)
+	}
+}
+
+// target checks that a mapping names one conversation.
+func (c *compiler) target(n *source.Node, a *Arg) {
+	var named []string
+	for _, name := range []string{"person", "phone", "contact"} {
+		if n.Get(name) != nil {
+			named = append(named, name)
+		}
+	}
+	channel := n.Get("channel")
+	switch {
+	case len(named) != 1:
+		c.report(n, "as in { phone: \"+5511999990000\", channel: Main } or { person: Carla }", "%s needs one of phone, contact and person; here is %s", a.Name, list(named))
+	case named[0] == "person" && channel != nil:
+		c.report(channel, "leave it out", "the configuration says in which channel a person is written to")
+	case named[0] != "person" && channel == nil:
+		c.report(n, "the WhatsApp number to write from, as in channel: Main", "%s needs \"channel\"", a.Name)
 	}
 }
 
@@ -376,6 +397,10 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 		return
 	}
 	name, _ := v.constant.(string)
+	if a.Refers == "teammate" {
+		c.mentionTeammate(n, name)
+		return
+	}
 	if v.whole == nil && v.pieces == nil {
 		if plain.IsUUID(name) || name == "none" || name == "me" {
 			return
@@ -392,6 +417,24 @@ func (c *compiler) place(n *source.Node, offset int) Problem {
 	p := n.AtOffset(offset, source.Error, "", "")
 	p.Rule = c.rule.ID
 	return p
+}
+
+// mentionTeammate records a person whom the rule writes to, and reports one whose phone is not
+// known. An empty name is that of an expression.
+func (c *compiler) mentionTeammate(n *source.Node, name string) {
+	c.reads("conversations:read") // for the channel
+	if name == "" {
+		return
+	}
+	c.rule.people = union(c.rule.people, []string{name})
+	same := func(known string) bool { return spelling.Plain(known) == spelling.Plain(name) }
+	if c.options.People != nil && !slices.ContainsFunc(c.options.People, same) {
+		hint := source.DidYouMean(name, c.options.People)
+		if hint == "" {
+			hint = fmt.Sprintf("add people: { %s: { phone: \"+55…\", channel: … } } to the configuration", name)
+		}
+		c.report(n, hint, "the configuration does not say where %s is reached", name)
+	}
 }
 
 // argumentScopes adds the scopes that an argument's own calls need.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -215,17 +216,21 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	c.rule.Scopes = union(c.rule.Scopes, schema.Scopes)
 	c.reads(schema.Reads...)
 	c.present(verb, n, schema, given)
-	if need := schema.Needs; need != "" && !env.available[need] && given[schema.Unless] == nil {
+	atHand := !slices.ContainsFunc(schema.Unless, func(arg string) bool { return given[arg] != nil })
+	if need := schema.Needs; need != "" && !env.available[need] && atHand {
 		hint := ""
-		if schema.Unless != "" {
-			hint = fmt.Sprintf("say which with `%s`", schema.Unless)
+		if len(schema.Unless) > 0 {
+			hint = fmt.Sprintf("say which with `%s`", strings.Join(schema.Unless, "` or `"))
 			if need == "card" {
 				hint += ", or find it first with `find_card`"
 			}
 		}
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
 	}
-	if given[schema.Unless] == nil {
+	if schema.Needs == vocabulary.Conversation && atHand {
+		c.needsConversation(verb, schema)
+	}
+	if atHand {
 		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
 	if s.Verb == vocabulary.SendMessage && given["to"] == nil && c.sends == nil {
@@ -248,6 +253,9 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 		for i := range c.rule.names[mentioned:] {
 			c.rule.names[mentioned+i].Board, _ = board.constant.(string)
 		}
+	}
+	if schema.Gives == vocabulary.Conversation {
+		c.known = true
 	}
 	if schema.Gives != "" {
 		env = env.having(schema.Gives)
@@ -272,7 +280,11 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		c.report(n, "leave it out", "%s takes no arguments", schema.Verb)
 		return nil
 	case n.Kind != source.Mapping:
-		c.report(n, "its arguments: "+list(argNames(schema.Args)), "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
+		hint := "its arguments: " + list(argNames(schema.Args))
+		if len(schema.OneOf) == 0 && !slices.ContainsFunc(schema.Args, func(a Arg) bool { return a.Required }) {
+			hint = "leave it out, or write " + hint
+		}
+		c.report(n, hint, "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
 		return nil
 	case n.Broken:
 		return nil

@@ -37,7 +37,7 @@ var otherVerbs = map[string]string{
 }
 
 const (
-	tellPerson = "write send_message: { to: { phone: \"+5511…\", channel: … }, text: … } for somebody of the team"
+	tellPerson = "write send_message: { to: { person: Carla }, text: … } for somebody of the team"
 	verbIsKey  = "the verb itself is the key, as in send_message: \"Hello\""
 	noCode     = "rules have no code: work values out in {{ }}, name them with set, and ask another system with http_request"
 	comesApart = "leave it out"

@@ -3,6 +3,7 @@ package rules
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -74,7 +75,8 @@ type Rule struct {
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
 	addresses []NameUse
-	when      string // as its file has it
+	people    []string // whom it writes to by name
+	when      string   // as its file has it
 	data      []DataUse
 	source    string
 }
@@ -156,6 +158,14 @@ type Step struct {
 	Do         []*Step       // of for_each
 	MaxItems   int           // of for_each
 	Assignment []Setting     // of set
+}
+
+// Needs returns the fact that the step works on; empty if it needs none, or an argument replaces it.
+func (s *Step) Needs() string {
+	if slices.ContainsFunc(s.Schema.Unless, func(arg string) bool { return s.Args[arg] != nil }) {
+		return ""
+	}
+	return s.Schema.Needs
 }
 
 // A Branch is one way of a choose. Its If is nil in the last one, the else.

@@ -240,7 +240,9 @@ func argumentSchema(a *Arg) object {
 	case KindFields:
 		s = argumentsSchema(a.Fields)
 	case KindTarget:
-		s = object{"anyOf": []object{text, argumentsSchema(a.Fields)}}
+		target := argumentsSchema(a.Fields)
+		target["anyOf"] = []object{{"required": []string{"person"}}, {"required": []string{"phone", "channel"}}, {"required": []string{"contact", "channel"}}}
+		s = object{"anyOf": []object{text, target}}
 	case KindData:
 		s = object{}
 	case KindExpression:

@@ -52,6 +52,14 @@ func (s *Set) Addresses() []NameUse {
 	return addresses
 }
 
+// People returns the names of the persons that the rules write to.
+func (s *Set) People() (names []string) {
+	for _, r := range s.Rules {
+		names = union(names, r.people)
+	}
+	return names
+}
+
 // With returns the set with more rules; each replaces one of the same id. It is for the last good
 // version of a rule whose text is broken now: Broken still lists it. A rule that would form an
 // endless cycle with those of the set is left out.

@@ -69,7 +69,7 @@ var (
 		"boards":        {"id", "name", "stages", "archived"},
 		"labels":        {"id", "name", "color"},
 		"sectors":       {"id", "name", "members"},
-		"people":        {"id", "name", "role", "presence", "sectors"},
+		"people":        {"id", "name", "role", "presence", "sectors", "phone", "channel"},
 		"channels":      {"id", "name", "phone", "private"},
 	}
 	givenNames = []string{"contacts", "conversations", "attendances", "cards", "boards", "labels", "sectors", "people", "channels"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/quandohq/quando/rules/internal/suspect"
 	"github.com/quandohq/quando/rules/redact"
@@ -117,6 +118,55 @@ func (r *Rule) started() string {
 }
 
 const hearsNothingHint = "make it two rules: the schedule, and one on the event"
+
+// mayLackConversation reports whether what starts the rule need not have a conversation, as a card
+// may have none.
+func (r *Rule) mayLackConversation() bool {
+	if s := r.When.Schedule; s != nil {
+		return s.Each == "cards"
+	}
+	return slices.ContainsFunc(r.When.Events, func(typ string) bool { return vocabulary.ObjectOf(typ) == vocabulary.Card })
+}
+
+// needsConversation warns, once for a rule, of a step that fails if the card has no conversation.
+func (c *compiler) needsConversation(verb *source.Node, schema *Schema) {
+	if c.known || !c.rule.mayLackConversation() {
+		return
+	}
+	c.known = true
+	c.warn(verb, fmt.Sprintf("add conversation != nil to `if`, or say which with `%s`", strings.Join(schema.Unless, "` or `")),
+		"%s works on a conversation, and a card need not have one: then the step fails", schema.Verb)
+}
+
+var (
+	conversationField = regexp.MustCompile(`\bconversation\.`)
+	conversationKnown = regexp.MustCompile(`\bconversation(?:_id)?\s*[!=]=\s*nil\b`)
+	deniedLabel       = regexp.MustCompile(`(?:!|\bnot)\s*has_label\(`)
+)
+
+// noteConversation notes that an expression makes sure that there is a conversation, and warns of
+// one that fails if the card has none.
+func (c *compiler) noteConversation(x *Expression, n *source.Node, offset int) {
+	if c.known || c.rule == nil || !c.rule.mayLackConversation() {
+		return
+	}
+	hasLabel := slices.Contains(x.calls, "has_label") && !deniedLabel.MatchString(x.Text)
+	if c.known = hasLabel || conversationKnown.MatchString(x.Text); c.known {
+		return
+	}
+	if at := conversationField.FindStringIndex(x.Text); at != nil && slices.Contains(x.needs, vocabulary.Conversation) {
+		c.known = true
+		c.add(n.AtOffset(offset+at[0], source.Warning, "a card need not have a conversation: where it has none, this fails",
+			"write conversation != nil before it, or "+x.Text[at[0]:at[1]-1]+"?."+firstWord(x.Text[at[1]:])))
+	}
+}
+
+func firstWord(s string) string {
+	if end := strings.IndexFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) }); end >= 0 {
+		return s[:end]
+	}
+	return s
+}
 
 // nilKey warns of a key that is missing for some: the rule never runs for them.
 func (c *compiler) nilKey(n *source.Node, x *Expression) {

@@ -25,7 +25,21 @@ func TestNoWarning(t *testing.T) {
   do: [{ wait: 1d }, { send_message: Can we still help }]`,
 		"once a day": `
   when: { at: "09:00", each: cards }
+  if: conversation != nil
   do: [{ send_message: Good morning }]`,
+		"a card's conversation that is known by its label": `
+  when: kanban.card.moved
+  if: has_label("vip")
+  do: [mark_read]`,
+		"a card's conversation that a step before asks for": `
+  when: kanban.card.moved
+  do: [{ stop_if: card.conversation_id == nil }, { close_attendance: Won }]`,
+		"a card's other conversation": `
+  when: kanban.card.moved
+  do:
+    - add_labels: { labels: [won], conversation: { contact: "{{ card.contact_id }}", channel: Main } }
+    - read_conversation: { conversation: { contact: "{{ card.contact_id }}", channel: Main } }
+    - mark_read`,
 		"to somebody of the team": `
   when: conversation.updated
   do: [{ send_message: { text: It changed, to: { phone: "+5511999990000", channel: Main } } }]`,

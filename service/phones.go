@@ -18,8 +18,11 @@ func SamePhone(a, b string) bool {
 // IsPhoneOrID reports whether a text can name a conversation: by a phone number, which has digits
 // and what people write between them, or by an id.
 func IsPhoneOrID(s string) bool {
-	return uuid.Validate(s) == nil || len(digits(s)) >= 8 && !strings.ContainsFunc(s, unicode.IsLetter)
+	return uuid.Validate(s) == nil || IsPhone(s)
 }
+
+// IsPhone reports whether a text can be a phone number.
+func IsPhone(s string) bool { return len(digits(s)) >= 8 && !strings.ContainsFunc(s, unicode.IsLetter) }
 
 // PhoneCandidates are the ways to search for a number: as given, its digits, the same with or
 // without the ninth digit, and the digits that all its forms share. What is found must still be

@@ -25,6 +25,7 @@ type Options struct {
 	Directory *service.Directory // nil makes one; the verbs and the desk of a workspace should share theirs
 
 	Media    fs.FS          // the rule set's media folder; nil means there is none
+	People   service.People // whom rules can write to by name; nil means nobody
 	Location *time.Location // for days without a time, such as a card's due date; nil means UTC
 
 	// HTTP are the systems that http_request may call; none by default.
@@ -136,8 +137,15 @@ var (
 	priorities = []string{"low", "medium", "high", "urgent"}
 	opens      = []string{"attendance.opened", "kanban.card.created"} // events of opening a conversation
 	target     = []rules.Arg{
+		{Name: "person", Kind: rules.KindName, Refers: "teammate", Summary: "a person of the team, by the table `people` of the configuration"},
 		{Name: "phone", Kind: rules.KindText, Summary: "a phone number"},
-		{Name: "contact", Kind: rules.KindText, Summary: "a contact's id"},
-		{Name: "channel", Kind: rules.KindName, Refers: "channel", Required: true, Summary: "the WhatsApp number to write from"},
+		{Name: "contact", Kind: rules.KindText, Scopes: []string{"contacts:read"}, Summary: "a contact's id"},
+		{Name: "channel", Kind: rules.KindName, Refers: "channel", Summary: "the WhatsApp number to write from"},
+	}
+	// anotherConversation is the argument by which a verb works on another conversation than the one
+	// at hand.
+	anotherConversation = rules.Arg{
+		Name: "conversation", Kind: rules.KindTarget, Fields: target, Scopes: []string{"conversations:read"},
+		Summary: "another conversation's id; or `{phone, channel}`, `{contact, channel}` or `{person}`",
 	}
 )

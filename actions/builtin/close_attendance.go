@@ -13,9 +13,9 @@ var closeAttendance = rules.Schema{
 	Verb: "close_attendance", Main: "reason", Summary: "Close the conversation's attendance",
 	Args: []rules.Arg{
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},
+		anotherConversation,
 	},
-	Needs:   "conversation",
-	Pins:    "attendance",
+	Needs: "conversation", Unless: []string{"conversation"}, Pins: "attendance",
 	Scopes:  []string{"attendances:write"},
 	Reads:   []string{"attendances:read"},
 	Emits:   []string{"attendance.closed", "kanban.card.completed", "kanban.card.moved"},
@@ -23,13 +23,14 @@ var closeAttendance = rules.Schema{
 }
 
 // planCloseAttendance plans to close the run's attendance. The call names only the conversation, so
-// it must not close a newer attendance of the customer.
+// it must not close a newer attendance of the customer. Of another conversation it is the present
+// attendance.
 func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callClose); ok {
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -39,10 +40,10 @@ func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions
 		return actions.Next{}, err
 	case current == "":
 		return alreadyDone(nil, phrases.NoOpenAttendance)
-	case s.Attendance != "" && s.Attendance != current:
+	case s.Attendance != "" && s.Attendance != current && conversationLane(s, id) == "":
 		return alreadyDone(nil, phrases.AttendanceClosed)
 	}
-	return planCall(s, callClose, actions.Intent{Emits: closeAttendance.Emits},
+	return planCall(s, callClose, actions.Intent{Lane: conversationLane(s, id), Emits: closeAttendance.Emits},
 		closeRequest{Conversation: id, Reason: a.text("reason")}, closeBefore{Attendance: current})
 }
 

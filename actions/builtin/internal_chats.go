@@ -13,9 +13,13 @@ import (
 const maxKnownChats = 10_000
 
 // InternalChats returns a function that reports whether a conversation is one of these chats, which
-// are phones or ids of conversations. It looks up the phone of a conversation once. It returns nil
-// for an empty list.
+// are phones or ids of conversations, or that of a person of the team. It looks up the phone of a
+// conversation once. It returns nil if there are none.
 func (d *Desk) InternalChats(list []string) func(ctx context.Context, conversation string) (bool, error) {
+	list = slices.Clone(list)
+	for _, phone := range d.desk.people {
+		list = append(list, phone.Number)
+	}
 	if len(list) == 0 {
 		return nil
 	}

@@ -15,12 +15,12 @@ var (
 	setLabels    = labelVerb("set_labels", "Give the conversation these labels and no others", rules.Arg{Null: true, Summary: "names or ids; an empty list takes all off"})
 )
 
-// labelVerb returns the schema of a verb that changes labels, which are its only argument.
+// labelVerb returns the schema of a verb that changes labels, of the conversation.
 func labelVerb(verb, summary string, labels rules.Arg) rules.Schema {
 	labels.Name, labels.Kind, labels.Refers, labels.Required = "labels", rules.KindNames, "label", true
 	return rules.Schema{
-		Verb: verb, Main: "labels", Summary: summary, Args: []rules.Arg{labels},
-		Needs:   "conversation",
+		Verb: verb, Main: "labels", Summary: summary, Args: []rules.Arg{labels, anotherConversation},
+		Needs: "conversation", Unless: []string{"conversation"},
 		Scopes:  []string{"conversations:read", "conversations:write"},
 		Emits:   []string{"conversation.updated"},
 		Example: "[vip]",

@@ -11,7 +11,8 @@ import (
 
 var markRead = rules.Schema{
 	Verb: "mark_read", Summary: "Mark the conversation as read",
-	Needs:  "conversation",
+	Args:  []rules.Arg{anotherConversation},
+	Needs: "conversation", Unless: []string{"conversation"},
 	Scopes: []string{"conversations:write"},
 	Reads:  []string{"conversations:read"},
 	Emits:  []string{"conversation.updated"},
@@ -24,7 +25,7 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	if _, ok := s.Receipt(callMarkRead); ok {
 		return done(nil)
 	}
-	id, err := args(s.Args).objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -35,7 +36,7 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	case err == nil && !c.Unread && d.Profile().IsWhole(service.KindConversation, c.Raw):
 		return alreadyDone(nil, phrases.ConversationRead)
 	}
-	return planCall(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
+	return planCall(s, callMarkRead, actions.Intent{Lane: conversationLane(s, id), Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
 }
 
 // callMarkRead is POST …/read. A repeat is harmless.

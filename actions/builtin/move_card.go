@@ -20,7 +20,7 @@ var moveCard = rules.Schema{
 		{Name: "only_from", Kind: rules.KindNames, Refers: "stage", Summary: "move it only when it is in one of these stages"},
 		{Name: "board", Kind: rules.KindName, Refers: "board", Summary: "the board of the stage, the card's own unless given"},
 	},
-	Needs: "card", Unless: "card",
+	Needs: "card", Unless: []string{"card"},
 	Result: rules.CardType, Gives: "card",
 	Scopes:  []string{"write"},
 	Reads:   []string{"read"},

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/quandohq/quando/actions"
@@ -69,7 +70,67 @@ func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.
 	return nil, next, err
 }
 
+// errNoConversation says that a phone, a contact or a person has no conversation in the channel.
+var errNoConversation = errors.New("there is no such conversation")
+
+// conversationOf returns the conversation that a step works on: the one that its argument names,
+// otherwise the one at hand. It opens none: to have its labels changed, or to be read, a
+// conversation must exist.
+func (d *desk) conversationOf(ctx context.Context, s *actions.Step) (string, error) {
+	a := args(s.Args)
+	target, ok := a["conversation"].(map[string]any)
+	if !ok {
+		return a.objectID("conversation", s.Conversation)
+	}
+	request, err := d.openRequest(ctx, target)
+	if err != nil {
+		return "", err
+	}
+	found, err := d.FindConversation(ctx, request.LookUp, request.ChannelID)
+	if err != nil {
+		return "", err
+	}
+	if found == nil {
+		return "", errNoConversation
+	}
+	return found.ID, nil
+}
+
+// withoutConversation ends a step whose conversation does not exist. A step that reads has nothing
+// as its result; any other is skipped.
+func withoutConversation(schema *rules.Schema) actions.Next {
+	r := &actions.Result{Outcome: actions.Skipped, Why: phrases.New(phrases.NoConversation)}
+	if schema.OnlyReads() {
+		r.Outcome = actions.Done
+		if schema.Result.Elem() != nil {
+			r.Value = []any{}
+		}
+	}
+	return actions.Next{Result: r}
+}
+
+// addressOf returns the phone and the channel in which a person of the team is reached, as
+// arguments, or the arguments themselves if they name no person.
+func (d *desk) addressOf(a args) (args, error) {
+	if !a.has("person") {
+		return a, nil
+	}
+	name, err := a.requiredText("person")
+	if err != nil {
+		return nil, err
+	}
+	phone, err := d.people.Find(name)
+	if err != nil {
+		return nil, actions.Permanent(fmt.Errorf("%w; the table people of the configuration says where persons are reached", err))
+	}
+	return args{"phone": phone.Number, "channel": phone.Channel}, nil
+}
+
 func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
+	a, err := d.addressOf(a)
+	if err != nil {
+		return openRequest{}, err
+	}
 	name, err := a.requiredText("channel")
 	if err != nil {
 		return openRequest{}, err

@@ -9,13 +9,14 @@ import (
 
 var readAssignments = rules.Schema{
 	Verb: "read_assignments", Summary: "Read who was responsible for the conversation",
-	Needs:  "conversation",
+	Args:  []rules.Arg{anotherConversation},
+	Needs: "conversation", Unless: []string{"conversation"},
 	Result: rules.ListOf(rules.AssignmentType),
 	Scopes: []string{"attendances:read"},
 }
 
 func planReadAssignments(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}

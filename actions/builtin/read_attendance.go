@@ -11,16 +11,19 @@ var readAttendance = rules.Schema{
 	Verb: "read_attendance", Main: "attendance", Summary: "Read the attendance afresh",
 	Args: []rules.Arg{
 		{Name: "attendance", Kind: rules.KindText, Summary: "another attendance's id"},
+		anotherConversation,
 	},
-	Needs: "conversation", Unless: "attendance", Pins: "attendance",
+	Needs: "conversation", Unless: []string{"attendance", "conversation"}, Pins: "attendance",
+	Not:    [][2]string{{"attendance", "conversation"}},
 	Result: rules.AttendanceType, Gives: "attendance",
 	Scopes: []string{"attendances:read"},
 }
 
-// planReadAttendance reads the run's attendance, even if the conversation has a newer one.
+// planReadAttendance reads the run's attendance, even if the conversation has a newer one. Of another
+// conversation it reads the present one.
 func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
-	if a.has("attendance") || s.Attendance != "" {
+	if a.has("attendance") || s.Attendance != "" && !a.has("conversation") {
 		id, err := a.objectID("attendance", s.Attendance)
 		if err != nil {
 			return actions.Next{}, err
@@ -31,7 +34,7 @@ func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.
 		}
 		return read(d.facts.Attendance(ctx, attendance))
 	}
-	conversation, err := a.objectID("conversation", s.Conversation)
+	conversation, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}

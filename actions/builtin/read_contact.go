@@ -12,7 +12,7 @@ var readContact = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "contact", Kind: rules.KindText, Summary: "another contact's id"},
 	},
-	Needs: "contact", Unless: "contact",
+	Needs: "contact", Unless: []string{"contact"},
 	Result: rules.ContactType, Gives: "contact",
 	Scopes: []string{"contacts:read"},
 }

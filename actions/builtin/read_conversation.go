@@ -8,17 +8,15 @@ import (
 )
 
 var readConversation = rules.Schema{
-	Verb: "read_conversation", Main: "conversation", Summary: "Read the conversation afresh",
-	Args: []rules.Arg{
-		{Name: "conversation", Kind: rules.KindText, Summary: "another conversation's id"},
-	},
-	Needs: "conversation", Unless: "conversation",
+	Verb: "read_conversation", Main: "conversation", Summary: "Read the conversation afresh, or another, which becomes the one at hand",
+	Args:  []rules.Arg{anotherConversation},
+	Needs: "conversation", Unless: []string{"conversation"},
 	Result: rules.ConversationType, Gives: "conversation",
 	Scopes: []string{"conversations:read"},
 }
 
 func planReadConversation(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
-	id, err := args(s.Args).objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -14,8 +14,9 @@ var readMessages = rules.Schema{
 		{Name: "limit", Kind: rules.KindNumber, Min: 1, Max: 100, Summary: "how many, 1 to 100; 30 unless given"},
 		{Name: "before", Kind: rules.KindText, Summary: "only older ones than this cursor"},
 		{Name: "after", Kind: rules.KindText, Summary: "only newer ones than this cursor"},
+		anotherConversation,
 	},
-	Needs:  "conversation",
+	Needs: "conversation", Unless: []string{"conversation"},
 	Result: rules.ListOf(rules.MessageType), Gives: "messages",
 	Scopes:  []string{"messages:read"},
 	Example: "{ limit: 10 }",
@@ -23,7 +24,7 @@ var readMessages = rules.Schema{
 
 func planReadMessages(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
-	id, err := a.objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -22,10 +22,10 @@ var sendMessage = rules.Schema{
 		{Name: "media", Kind: rules.KindName, Refers: "media", Scopes: []string{"media:write"}, Summary: "a file in the rule set's `media` folder, or the id of one that was uploaded"},
 		{Name: "reply_to", Kind: rules.KindText, Summary: "the external id of the message to answer, such as `{{ message.external_id }}`"},
 		{Name: "to", Kind: rules.KindTarget, Fields: target, Scopes: []string{"conversations:write"}, Emits: opens,
-			Summary: "another conversation's id; or `{phone, channel}` or `{contact, channel}`, whose conversation is opened first"},
+			Summary: "another conversation's id; or `{phone, channel}`, `{contact, channel}` or `{person}`, whose conversation is opened first"},
 	},
 	OneOf: []string{"text", "media"},
-	Needs: "conversation", Unless: "to",
+	Needs: "conversation", Unless: []string{"to"},
 	Result:  rules.MessageType,
 	Scopes:  []string{"messages:send"},
 	Emits:   []string{"message.sent", "conversation.updated"},
@@ -81,7 +81,7 @@ func (d *desk) addressee(ctx context.Context, s *actions.Step) (string, actions.
 
 // conversationLane returns the lane of a conversation; empty if it is the run's own.
 func conversationLane(s *actions.Step, conversation string) string {
-	if conversation == s.Conversation {
+	if sameID(conversation, s.Conversation) {
 		return ""
 	}
 	return actions.ConversationLane(conversation)

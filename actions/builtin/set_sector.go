@@ -14,8 +14,9 @@ var setSector = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "sector", Kind: rules.KindName, Refers: "sector", Required: true, Null: true, Summary: "the sector's name or id, or null"},
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},
+		anotherConversation,
 	},
-	Needs:   "conversation",
+	Needs: "conversation", Unless: []string{"conversation"},
 	Scopes:  []string{"conversations:write"},
 	Reads:   []string{"conversations:read"},
 	Emits:   []string{"conversation.updated"},
@@ -27,7 +28,7 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -44,7 +45,7 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 	if conversation.SectorID == sector {
 		return alreadyDone(nil, phrases.ConversationInSector)
 	}
-	return planCall(s, callSetSector, actions.Intent{Emits: setSector.Emits},
+	return planCall(s, callSetSector, actions.Intent{Lane: conversationLane(s, id), Emits: setSector.Emits},
 		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})
 }
 

@@ -18,9 +18,10 @@ var transfer = rules.Schema{
 		{Name: "person", Kind: rules.KindName, Refers: "person", Summary: "the person's name or id"},
 		{Name: "sector", Kind: rules.KindName, Refers: "sector", Summary: "the sector's name or id"},
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},
+		anotherConversation,
 	},
-	OneOf:   []string{"person", "sector"},
-	Needs:   "conversation",
+	OneOf: []string{"person", "sector"},
+	Needs: "conversation", Unless: []string{"conversation"},
 	Scopes:  []string{"conversations:write"},
 	Reads:   []string{"attendances:read", "conversations:read"},
 	Emits:   []string{"conversation.updated"},
@@ -32,7 +33,7 @@ func planTransfer(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -80,7 +81,7 @@ func (d *desk) planTransferTo(ctx context.Context, s *actions.Step, request tran
 	if request.at(conversation) {
 		return alreadyDone(nil, phrases.ConversationIsThere)
 	}
-	return planCall(s, callTransfer, actions.Intent{Emits: transfer.Emits}, request, before)
+	return planCall(s, callTransfer, actions.Intent{Lane: conversationLane(s, request.Conversation), Emits: transfer.Emits}, request, before)
 }
 
 // responsible reads who is responsible for a conversation, with a digest of its history.

@@ -23,7 +23,7 @@ var updateCard = rules.Schema{
 		{Name: "conversation", Kind: rules.KindText, Summary: "a conversation's id"},
 	},
 	OneOf: []string{"title", "description", "priority", "label", "due", "contact", "conversation"},
-	Needs: "card", Unless: "card",
+	Needs: "card", Unless: []string{"card"},
 	Result: rules.CardType, Gives: "card",
 	Scopes:  []string{"write"},
 	Reads:   []string{"read"},

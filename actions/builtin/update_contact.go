@@ -21,7 +21,7 @@ var updateContact = rules.Schema{
 		{Name: "blocked", Kind: rules.KindFlag, Summary: "whether the contact is blocked"},
 	},
 	OneOf: []string{"name", "company", "city", "add_labels", "remove_labels", "blocked"},
-	Needs: "contact", Unless: "contact",
+	Needs: "contact", Unless: []string{"contact"},
 	Result: rules.ContactType, Gives: "contact",
 	Scopes:  []string{"contacts:write"},
 	Reads:   []string{"contacts:read"},

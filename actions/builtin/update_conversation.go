@@ -16,9 +16,10 @@ var updateConversation = rules.Schema{
 		{Name: "pinned", Kind: rules.KindFlag, Summary: "whether it is pinned"},
 		{Name: "muted", Kind: rules.KindFlag, Summary: "whether it is muted"},
 		{Name: "name", Kind: rules.KindText, Summary: "the new name"},
+		anotherConversation,
 	},
-	OneOf:   []string{"archived", "pinned", "muted", "name"},
-	Needs:   "conversation",
+	OneOf: []string{"archived", "pinned", "muted", "name"},
+	Needs: "conversation", Unless: []string{"conversation"},
 	Scopes:  []string{"conversations:write"},
 	Reads:   []string{"conversations:read"},
 	Emits:   []string{"conversation.updated"},
@@ -30,7 +31,7 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 		return done(nil)
 	}
 	a := args(s.Args)
-	id, err := a.objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -79,7 +80,7 @@ func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, chan
 			return done(nil)
 		}
 	}
-	id, err := args(s.Args).objectID("conversation", s.Conversation)
+	id, err := d.conversationOf(ctx, s)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -95,7 +96,7 @@ func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, chan
 }
 
 func planConversationPatch(s *actions.Step, now service.Conversation, request patchConversationRequest) (actions.Next, error) {
-	i := actions.Intent{Generation: generation(s, callPatchConversation), Emits: []string{"conversation.updated"}}
+	i := actions.Intent{Lane: conversationLane(s, request.Conversation), Generation: generation(s, callPatchConversation), Emits: []string{"conversation.updated"}}
 	return planCall(s, callPatchConversation, i, request, patchedFields(conversationFact(now), fieldsOf(request.Patch)))
 }
 

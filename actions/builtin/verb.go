@@ -62,6 +62,9 @@ func (v *action) Schema() rules.Schema { return v.schema }
 // Plan returns what comes next in a step.
 func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
 	next, err := v.plan(ctx, v.desk, s)
+	if errors.Is(err, errNoConversation) {
+		return withoutConversation(&v.schema), nil
+	}
 	if err != nil {
 		return actions.Next{}, v.failed(err)
 	}
@@ -162,6 +165,7 @@ type desk struct {
 	directory       *service.Directory
 	facts           *Facts
 	media           fs.FS
+	people          service.People
 	location        *time.Location
 	outside         *outside
 	calls           map[string]call
@@ -175,7 +179,7 @@ func newDesk(o Options) (*desk, error) {
 	if o.Client == nil {
 		return nil, errors.New("builtin: a client is required")
 	}
-	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location, calls: map[string]call{}}
+	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, people: o.People, location: o.Location, calls: map[string]call{}}
 	d.hiddenFields = hiddenFields(d.profile)
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)

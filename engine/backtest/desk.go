@@ -105,7 +105,11 @@ func unnamed(fact any) map[string]string {
 // Fact returns a fact as recorded.
 func (d recordedDesk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
 	q, _ := engine.InquiryOf(ctx)
-	raw, ok, err := d.recorded(ctx, q, name)
+	question := name
+	if name != vocabulary.Card && name != vocabulary.Message {
+		question = q.Question(name)
+	}
+	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
 		return nil, d.broken(err)
 	}
@@ -117,7 +121,7 @@ func (d recordedDesk) Fact(ctx context.Context, name string, about *actions.Subj
 		learn(about, name, v)
 		return v, nil
 	}
-	if q.Passed == "" {
+	if q.Passed == "" && question == name {
 		// It may be one that lacks a name.
 		facts, _, err := d.carried(ctx, q.Event)
 		if err != nil {
@@ -151,7 +155,7 @@ func learn(about *actions.Subject, name string, v any) {
 // HumanActive returns the recorded answer, or what follows from others.
 func (d recordedDesk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
 	q, _ := engine.InquiryOf(ctx)
-	question := "human_active(" + duration.Format(q.Now.Sub(since)) + ")"
+	question := q.Question("human_active(" + duration.Format(q.Now.Sub(since)) + ")")
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
 		return false, d.broken(err)
@@ -164,7 +168,7 @@ func (d recordedDesk) HumanActive(ctx context.Context, conversation string, sinc
 	if err != nil {
 		return false, d.broken(err)
 	}
-	if active, known := activeWithin(p.answers(q), q.Now.Sub(since)); known {
+	if active, known := activeWithin(p.answers(q), q.Now.Sub(since)); known && q.Elsewhere == "" {
 		return active, nil
 	}
 	if active, known := d.presence.activeIn(conversation, since, q.Now); known {
@@ -176,7 +180,7 @@ func (d recordedDesk) HumanActive(ctx context.Context, conversation string, sinc
 // WaitingSince returns the recorded answer.
 func (d recordedDesk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 	q, _ := engine.InquiryOf(ctx)
-	raw, ok, err := d.recorded(ctx, q, "customer_waiting()")
+	raw, ok, err := d.recorded(ctx, q, q.Question("customer_waiting()"))
 	if err != nil {
 		return time.Time{}, d.broken(err)
 	}
@@ -208,7 +212,7 @@ func (d recordedDesk) HasLabel(ctx context.Context, fact map[string]any, label s
 		return false, d.broken(err)
 	}
 	q, _ := engine.InquiryOf(ctx)
-	question := journal.AnswerLabel(factName(fact), label)
+	question := q.Question(journal.AnswerLabel(factName(fact), label))
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
 		return false, d.broken(err)

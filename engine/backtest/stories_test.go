@@ -44,6 +44,52 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// TestStoryElsewhere does the same for a rule that takes up another conversation: what was asked
+// about one is no answer about the other.
+func TestStoryElsewhere(t *testing.T) {
+	t.Parallel()
+	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(`
+rules:
+  - id: compare
+    when: message.received
+    if: contact.name == "Ana" and not human_active("1h") and attendance.status == "open"
+    do:
+      - read_conversation: { conversation: { phone: "+5511977770000", channel: Main } }
+      - send_message: "{{ contact.name }} {{ attendance.status }} {{ human_active('2h') }} {{ has_label('vip') }}"
+      - add_labels: [vip]
+      - send_message: "{{ has_label('vip') }}"
+      - wait: 1h
+      - close_attendance
+      - mark_read: { conversation: "{{ message.conversation_id }}" }
+tests:
+  - name: it
+    start: 2026-11-13T10:00:00-03:00
+    given:
+      channels: [Main]
+      contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Carla, phone: "+5511977770000" }]
+    steps:
+      - { customer: Carla, says: from Carla }
+      - { at: +5m, expect: [] }
+      - { team: Bruno, to: Carla, says: hi }
+      - { customer: Ana, says: hello }
+      - at: +30m
+        expect: [{ send_message: Carla open true false }, { add_labels: [vip] }, { send_message: "true" }]
+      - at: +2h
+        expect: [{ close_attendance: { conversation: Carla } }, { mark_read: { conversation: Ana } }]
+    faults: all
+`))}, rules.Options{Catalog: builtin.Catalog()})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	o := ruletest.Options{Set: set, NoFaults: testing.Short(), Look: func(told ruletest.Told) error {
+		holds(t, told, set, nil)
+		return nil
+	}}
+	if result := must(ruletest.Run(t.Context(), o, set.Tests[0])); !result.OK {
+		t.Error(result.Report())
+	}
+}
+
 // holds checks a journal against the rules that made it.
 func holds(t *testing.T, told ruletest.Told, set *rules.Set, only []string) {
 	t.Helper()

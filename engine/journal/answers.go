@@ -33,6 +33,10 @@ func AnswerLabels(fact map[string]any) string {
 	return fmt.Sprintf("labels(%v)", ids)
 }
 
+// Elsewhere is the question under which an answer about a conversation is recorded that a step took
+// up.
+func Elsewhere(conversation, question string) string { return question + " in " + conversation }
+
 // GatherNow is the question under which the time is recorded at which a rule decided on its
 // gathered events.
 func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }

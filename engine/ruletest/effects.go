@@ -74,8 +74,11 @@ func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 	case vocabulary.SendMessage:
 		out.On, out.subject = text(c.name(after["conversation_id"])), c.to(after["conversation_id"])
 	case vocabulary.CloseAttendance:
-		out.On = text(c.name(after["conversation_id"]))
+		out.On, out.subject = text(c.name(after["conversation_id"])), c.to(after["conversation_id"])
+	case vocabulary.Transfer, vocabulary.SetSector, vocabulary.MarkRead:
+		out.subject = c.to(e.Object.String())
 	case vocabulary.AddLabels, vocabulary.RemoveLabels, vocabulary.SetLabels, vocabulary.UpdateConversation:
+		out.subject = c.to(e.Object.String())
 		return out.patch(c.args(vocabulary.UpdateConversation, request)), true
 	case vocabulary.CreateContact, vocabulary.UpdateContact:
 		out.putLabels()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -30,6 +31,7 @@ func state(s *story) ([]byte, error) {
 		}
 	}
 	doc.name(s)
+	s.people = doc.takePhones(s.rules.People())
 	doc.connect()
 	return json.Marshal(doc)
 }
@@ -137,6 +139,39 @@ func (d document) name(s *story) {
 			b["stages"] = []any{map[string]any{"name": "Open"}}
 		}
 	}
+}
+
+// takePhones returns where the persons of the team are reached, and takes that out of the state,
+// because the service does not know it. A person whom the rules name without a given phone has one
+// of those that nobody has.
+func (d document) takePhones(named []string) service.People {
+	people := service.People{}
+	for _, person := range d["people"] {
+		phone, channel := text(person["phone"]), text(person["channel"])
+		delete(person, "phone")
+		delete(person, "channel")
+		if phone != "" {
+			people[text(person["name"])] = service.Phone{Number: phone, Channel: cmp.Or(channel, d.firstChannel())}
+		}
+	}
+	for i, name := range named {
+		if _, err := people.Find(name); err != nil {
+			people[name] = service.Phone{Number: fmt.Sprintf("+55119000%05d", i+1), Channel: d.firstChannel()}
+		}
+	}
+	for _, phone := range people {
+		if !isID(phone.Channel) && d.find("channels", phone.Channel) == nil {
+			d["channels"] = append(d["channels"], map[string]any{"name": phone.Channel})
+		}
+	}
+	return people
+}
+
+func (d document) firstChannel() string {
+	if len(d["channels"]) == 0 {
+		return "Main"
+	}
+	return text(d["channels"][0]["name"])
 }
 
 func (d document) hasStage(name string) bool {

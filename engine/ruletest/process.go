@@ -91,7 +91,7 @@ func (p *process) verbs(t *storyRun) ([]actions.Action, *builtin.Desk, error) {
 		return nil, nil, err
 	}
 	o := builtin.Options{
-		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, Location: t.options.Location, Outside: t.outside,
+		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, People: t.people, Location: t.options.Location, Outside: t.outside,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
 			return p.engine.Owns(ctx, workspace, m.ID, m.ClientID)
 		},

@@ -140,6 +140,7 @@ type story struct {
 	rules   *rules.Set // those that run
 	start   time.Time
 	state   []byte // of the sandbox
+	people  service.People
 	folder  string
 	empty   []byte // an empty journal
 	told    int

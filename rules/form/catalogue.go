@@ -61,7 +61,7 @@ type Argument struct {
 	As       As         `json:"as,omitempty"` // how it is usually given
 	Required bool       `json:"required,omitempty"`
 	Values   []string   `json:"values,omitempty"`  // of a choice
-	Refers   string     `json:"refers,omitempty"`  // what a name is of: label, sector, person, channel, board, stage, media, calendar
+	Refers   string     `json:"refers,omitempty"`  // what a name is of: label, sector, person, teammate, channel, board, stage, media, calendar
 	Fields   []Argument `json:"fields,omitempty"`  // of fields and targets
 	Min      int        `json:"min,omitempty"`     // of a number
 	Max      int        `json:"max,omitempty"`     // of a number; 0 is no bound

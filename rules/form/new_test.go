@@ -131,8 +131,12 @@ func TestCatalogue(t *testing.T) {
 	}
 	want := form.Argument{Name: "labels", Summary: "names or ids", Kind: "names", As: form.AsList, Required: true, Refers: "label"}
 	i := slices.Index(verbs, "add_labels")
-	if diff := cmp.Diff([]form.Argument{want}, c.Verbs[i].Args); diff != "" {
+	if diff := cmp.Diff(want, c.Verbs[i].Args[0]); diff != "" {
 		t.Error(diff)
+	}
+	person := form.Argument{Name: "person", Summary: "a person of the team, by the table `people` of the configuration", Kind: "name", Refers: "teammate"}
+	if target := c.Verbs[i].Args[1]; target.Kind != "target" || target.As != form.AsFields || !cmp.Equal(target.Fields[0], person) {
+		t.Errorf("%+v", target)
 	}
 	if control := slices.Index(verbs, "wait"); !c.Verbs[control].Control || c.Verbs[i].Control || c.Verbs[control].Args[0].Refers != "calendar" {
 		t.Errorf("%+v", c.Verbs[control])

@@ -237,6 +237,9 @@ func (m *maker) arg(a rules.Arg, depth int) form.Arg {
 		out.Text = "America/Sao_Paulo"
 	case rules.KindTarget:
 		out.As, out.Fields = form.AsFields, []form.Arg{{Name: one(m.Rand, "phone", "contact"), Text: m.text()}, {Name: "channel", Text: m.text()}}
+		if m.IntN(3) == 0 {
+			out.Fields = []form.Arg{{Name: "person", Text: m.text()}}
+		}
 	case rules.KindFields:
 		out.As, out.Fields = form.AsFields, m.args(a.Fields, depth)
 	case rules.KindNumbers:

@@ -9,6 +9,7 @@ const (
 	AttendanceClosed         Code = "reason.attendance.closed"
 	NoCardFits               Code = "reason.card.none_fits"
 	NoCard                   Code = "reason.card.none"
+	NoConversation           Code = "reason.conversation.none"
 	CardInStage              Code = "reason.card.in_stage"
 	ConversationInSector     Code = "reason.conversation.in_sector"
 	CardIsSo                 Code = "reason.card.so"
@@ -34,6 +35,7 @@ var verbReasons = table{
 	AttendanceClosed:         {"the attendance is closed already; the conversation's next one stays open", "o atendimento já está encerrado; o seguinte da conversa continua aberto"},
 	NoCardFits:               {"no card fits", "nenhum cartão serve"},
 	NoCard:                   {"there is no card: none was found or created", "não há cartão: nenhum foi encontrado nem criado"},
+	NoConversation:           {"there is no such conversation; open_conversation opens one", "essa conversa não existe; open_conversation abre uma"},
 	CardInStage:              {"the card is in that stage already", "o cartão já está nessa etapa"},
 	ConversationInSector:     {"the conversation is in that sector already", "a conversa já está nesse setor"},
 	CardIsSo:                 {"the card is so already", "o cartão já está assim"},

@@ -11,38 +11,38 @@ var verbs = table{
 	"verb.send_message.quotes": {"{text|media}", "{text|media}"},
 
 	"verb.transfer":       {"transfer the conversation", "transferir a conversa"},
-	"verb.transfer.would": {"transfer {who} to {person|sector}", "transferir {who} para {person|sector}"},
-	"verb.transfer.did":   {"transferred {who} to {person|sector}[ ({reason})]", "transferiu {who} para {person|sector}[ ({reason})]"},
+	"verb.transfer.would": {"transfer {conversation|who} to {person|sector}", "transferir {conversation|who} para {person|sector}"},
+	"verb.transfer.did":   {"transferred {conversation|who} to {person|sector}[ ({reason})]", "transferiu {conversation|who} para {person|sector}[ ({reason})]"},
 	"verb.transfer.brief": {"transferred to {person|sector}", "transferiu para {person|sector}"},
 
 	"verb.set_sector":       {"set the sector", "definir o setor"},
-	"verb.set_sector.would": {"put {who} into the sector {sector|=none}", "colocar {who} no setor {sector|=nenhum}"},
-	"verb.set_sector.did":   {"put {who} into the sector {sector|=none}[ ({reason})]", "colocou {who} no setor {sector|=nenhum}[ ({reason})]"},
+	"verb.set_sector.would": {"put {conversation|who} into the sector {sector|=none}", "colocar {conversation|who} no setor {sector|=nenhum}"},
+	"verb.set_sector.did":   {"put {conversation|who} into the sector {sector|=none}[ ({reason})]", "colocou {conversation|who} no setor {sector|=nenhum}[ ({reason})]"},
 	"verb.set_sector.brief": {"put into the sector {sector|=none}", "colocou no setor {sector|=nenhum}"},
 
 	"verb.add_labels":       {"add labels", "adicionar etiquetas"},
-	"verb.add_labels.would": {"add the labels {labels} to {who}", "adicionar as etiquetas {labels} a {who}"},
-	"verb.add_labels.did":   {"labelled {who} {labels}", "etiquetou {who} com {labels}"},
+	"verb.add_labels.would": {"add the labels {labels} to {conversation|who}", "adicionar as etiquetas {labels} a {conversation|who}"},
+	"verb.add_labels.did":   {"labelled {conversation|who} {labels}", "etiquetou {conversation|who} com {labels}"},
 	"verb.add_labels.brief": {"label {labels}", "etiqueta {labels}"},
 
 	"verb.remove_labels":       {"remove labels", "remover etiquetas"},
-	"verb.remove_labels.would": {"take the labels {labels} off {who}", "tirar as etiquetas {labels} de {who}"},
-	"verb.remove_labels.did":   {"taken the label {labels} off {who}", "tirou a etiqueta {labels} de {who}"},
+	"verb.remove_labels.would": {"take the labels {labels} off {conversation|who}", "tirar as etiquetas {labels} de {conversation|who}"},
+	"verb.remove_labels.did":   {"taken the label {labels} off {conversation|who}", "tirou a etiqueta {labels} de {conversation|who}"},
 	"verb.remove_labels.brief": {"no more label {labels}", "sem a etiqueta {labels}"},
 
 	"verb.set_labels":       {"set the labels", "definir as etiquetas"},
-	"verb.set_labels.would": {"set the labels {labels|=none} of {who}", "definir as etiquetas {labels|=nenhuma} de {who}"},
-	"verb.set_labels.did":   {"labelled {who} only {labels|=nothing}", "etiquetou {who} só com {labels|=nada}"},
+	"verb.set_labels.would": {"set the labels {labels|=none} of {conversation|who}", "definir as etiquetas {labels|=nenhuma} de {conversation|who}"},
+	"verb.set_labels.did":   {"labelled {conversation|who} only {labels|=nothing}", "etiquetou {conversation|who} só com {labels|=nada}"},
 	"verb.set_labels.brief": {"labels {labels|=none}", "etiquetas {labels|=nenhuma}"},
 
 	"verb.update_conversation":       {"change the conversation", "alterar a conversa"},
-	"verb.update_conversation.would": {"change the conversation of {who}[: {arguments}]", "alterar a conversa de {who}[: {arguments}]"},
-	"verb.update_conversation.did":   {"changed the conversation of {who}[: {arguments}]", "alterou a conversa de {who}[: {arguments}]"},
+	"verb.update_conversation.would": {"change the conversation of {conversation|who}[: {arguments}]", "alterar a conversa de {conversation|who}[: {arguments}]"},
+	"verb.update_conversation.did":   {"changed the conversation of {conversation|who}[: {arguments}]", "alterou a conversa de {conversation|who}[: {arguments}]"},
 	"verb.update_conversation.brief": {"changed {arguments}", "alterou {arguments}"},
 
 	"verb.mark_read":       {"mark as read", "marcar como lida"},
-	"verb.mark_read.would": {"mark as read: {who}", "marcar como lida: {who}"},
-	"verb.mark_read.did":   {"marked as read: {who}", "marcou como lida: {who}"},
+	"verb.mark_read.would": {"mark as read: {conversation|who}", "marcar como lida: {conversation|who}"},
+	"verb.mark_read.did":   {"marked as read: {conversation|who}", "marcou como lida: {conversation|who}"},
 	"verb.mark_read.brief": {"marked as read", "marcou como lida"},
 
 	"verb.open_conversation":       {"open a conversation", "abrir uma conversa"},
@@ -51,8 +51,8 @@ var verbs = table{
 	"verb.open_conversation.brief": {"opened a conversation", "abriu uma conversa"},
 
 	"verb.close_attendance":       {"close the attendance", "encerrar o atendimento"},
-	"verb.close_attendance.would": {"close the attendance of {who}[ ({reason})]", "encerrar o atendimento de {who}[ ({reason})]"},
-	"verb.close_attendance.did":   {"closed the attendance of {who}[ ({reason})]", "encerrou o atendimento de {who}[ ({reason})]"},
+	"verb.close_attendance.would": {"close the attendance of {conversation|who}[ ({reason})]", "encerrar o atendimento de {conversation|who}[ ({reason})]"},
+	"verb.close_attendance.did":   {"closed the attendance of {conversation|who}[ ({reason})]", "encerrou o atendimento de {conversation|who}[ ({reason})]"},
 	"verb.close_attendance.brief": {"closed the attendance", "encerrou o atendimento"},
 
 	"verb.create_contact":       {"create a contact", "criar um contato"},

@@ -12,6 +12,7 @@ const (
 	RemoveLabels       Verb = "remove_labels"
 	SetLabels          Verb = "set_labels"
 	UpdateConversation Verb = "update_conversation"
+	MarkRead           Verb = "mark_read"
 	CloseAttendance    Verb = "close_attendance"
 	CreateContact      Verb = "create_contact"
 	UpdateContact      Verb = "update_contact"

@@ -89,6 +89,7 @@ type Workspace struct {
 		Headers   map[string]map[string]service.Secret // by host
 		PlainHTTP bool                                 // they may travel unencrypted
 	}
+	People   service.People // whom rules can write to by name
 	Timezone *time.Location
 }
 
@@ -232,6 +233,7 @@ func (w *Workspace) settings() settings {
 		{allowKey, texts(&w.HTTPRequest.Allow)},
 		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
 		{"http_request.plain_http", yesOrNo(&w.HTTPRequest.PlainHTTP)},
+		{"people", people(&w.People)},
 		{"timezone", zone(&w.Timezone)},
 	}
 }

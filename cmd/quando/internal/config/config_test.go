@@ -19,6 +19,7 @@ func TestConfig(t *testing.T) {
 	t.Setenv("SERVICE_URL", "https://desk.example.com/v1")
 	t.Setenv("SERVICE_API_KEY", "qsk_1")
 	t.Setenv("HOOK", "whsec_1")
+	t.Setenv("CARLA", "+5511999990000")
 	t.Setenv("QUANDO_LISTEN", "127.0.0.1:9999")
 	t.Setenv("QUANDO_SERVICE_TIMEOUT", "3s")
 	t.Setenv("QUANDO_HTTP_REQUEST_ALLOW", "[a.example.com, b.example.com:8443]")
@@ -40,7 +41,7 @@ safety: { messages_per_conversation: 3 per 10m, messages: 100 per 1h }
 timezone: Europe/Lisbon
 log: { level: debug, format: json }
 workspaces:
-  acme: { service: { base_url: "https://acme.example.com/v1", api_key: "k" }, timezone: America/Manaus }
+  acme: { service: { base_url: "https://acme.example.com/v1", api_key: "k" }, timezone: America/Manaus, people: { Carla: { phone: "${CARLA}", channel: Main } } }
 `), false)
 	if err != nil {
 		t.Fatal(err)
@@ -49,12 +50,12 @@ workspaces:
 	got := []any{
 		c.Service.BaseURL, string(c.Service.APIKey), c.Service.Rate, c.Service.Timeout, len(c.Service.Webhook.Secrets), string(c.Service.Webhook.Secrets[0]), c.Listen, c.Keep,
 		c.Safety.MessagesPerConversation, c.Safety.Messages, c.Timezone.String(), c.Log.Level, c.HTTPRequest.Allow, acme.Service.BaseURL, acme.Timezone.String(), acme.Rules,
-		acme.Safety.Messages,
+		acme.Safety.Messages, acme.People,
 	}
 	want := []any{
 		"https://desk.example.com/v1", "qsk_1", 20.0, 3 * time.Second, 2, "whsec_1", "127.0.0.1:9999", 45 * 24 * time.Hour,
 		duration.Rate{Times: 3, Per: 10 * time.Minute}, duration.Rate{Times: 100, Per: time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
-		duration.Rate{Times: 2000, Per: time.Hour},
+		duration.Rate{Times: 2000, Per: time.Hour}, service.People{"Carla": {Number: "+5511999990000", Channel: "Main"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -116,6 +117,11 @@ timezone: Brasilia
 log: { level: loud }
 workspaces: { Default Corp: {} }
 http_request: { headers: { erp.example.com: "Bearer ${SECRET}", b.example.com: { X: "${NO_SUCH_TOKEN}" } } }
+people:
+  Carla: { phone: "+5511999990000" }
+  Bruno: { phone: Main, channel: Main }
+  Ana: { phone: "+5511999990000", channel: Main, email: a@example.com }
+  bruno: { phone: "+5511999990000", channel: Main }
 `), false)
 	if err == nil {
 		t.Fatal("accepted")
@@ -134,6 +140,10 @@ http_request: { headers: { erp.example.com: "Bearer ${SECRET}", b.example.com: {
 		`:12:15: "Default Corp" cannot be a workspace's name`,
 		`:13:45: the headers of erp.example.com must be a mapping of names, not a value (as in headers:`,
 		`:13:85: the environment has no NO_SUCH_TOKEN`,
+		`:15:10: the person Carla needs a channel: the WhatsApp number to write from (as in people:`,
+		`:16:10: the person Bruno needs a phone, not "Main" (as in people:`,
+		`:17:50: the configuration has no key "email" (one of: phone, channel)`,
+		`:18:3: people has bruno twice (give one of them a surname)`,
 		`$QUANDO_KEEP:1:1: "forever" is not a duration`,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -62,6 +62,38 @@ func loadPart(file string, required, environment bool, keys []string) (c *Config
 	return c, found, nil
 }
 
+// PeopleNames returns the names in the table people of each workspace, or of all of them under "".
+// They are nil if there is no configuration. It reads no phones, which may stand in the
+// environment.
+func PeopleNames(cmd *cobra.Command) (map[string][]string, error) {
+	file, _ := cmd.Flags().GetString("config")
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); !errors.Is(statErr, fs.ErrNotExist) || cmd.Flags().Changed("config") {
+			return nil, err
+		}
+		return nil, nil
+	}
+	f, _ := source.Read(file, text) // its problems are reported where it is used
+	names := map[string][]string{"": {}}
+	add := func(workspace string, n *source.Node) {
+		names[workspace] = []string{}
+		if table := n.Get("people"); table != nil {
+			for _, p := range table.Pairs {
+				names[workspace] = append(names[workspace], p.Key.Value)
+			}
+		}
+		names[""] = append(names[""], names[workspace]...)
+	}
+	add(DefaultWorkspaceName, f.Root)
+	if n := f.Root.Get("workspaces"); n != nil {
+		for _, p := range n.Pairs {
+			add(p.Key.Value, p.Value)
+		}
+	}
+	return names, nil
+}
+
 // some reads these settings and passes over everything else.
 func (d *reader) some(n *source.Node, all settings) {
 	for _, s := range all {

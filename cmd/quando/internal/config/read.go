@@ -126,7 +126,7 @@ func (d *reader) environment(prefix string, all settings) {
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 		value, set := os.LookupEnv(name)
-		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers"}, s.path) {
+		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers", "people"}, s.path) {
 			continue
 		}
 		s.read(d, source.Text("$"+name, value))
@@ -378,6 +378,34 @@ func chats(to *[]string) func(*reader, *source.Node) {
 			if !service.IsPhoneOrID(chat) {
 				d.report(n, "as in [\"+5511999990000\"]", "%q is neither a phone nor the id of a conversation", chat)
 			}
+		}
+	}
+}
+
+// people reads where persons of the team are reached: { Carla: { phone: "+55…", channel: Main } }.
+func people(to *service.People) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
+		const hint = "as in people: { Carla: { phone: \"+5511999990000\", channel: Main } }"
+		if n.Kind != source.Mapping {
+			d.report(n, hint, "people must be a mapping of names, not %s", n.Kind)
+			return
+		}
+		*to = make(service.People)
+		for _, p := range n.Pairs {
+			var phone service.Phone
+			before := len(d.problems)
+			d.mapping(p.Value, "", settings{{"phone", text(&phone.Number)}, {"channel", text(&phone.Channel)}})
+			_, err := to.Find(p.Key.Value)
+			switch {
+			case len(d.problems) > before:
+			case err == nil:
+				d.report(p.Key, "give one of them a surname", "people has %s twice", p.Key.Value)
+			case !service.IsPhone(phone.Number):
+				d.report(p.Value, hint, "the person %s needs a phone, not %q", p.Key.Value, phone.Number)
+			case strings.TrimSpace(phone.Channel) == "":
+				d.report(p.Value, hint, "the person %s needs a channel: the WhatsApp number to write from", p.Key.Value)
+			}
+			(*to)[p.Key.Value] = phone
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (v *workspaceDoctor) open() (err error) {
 
 // book is the workspace's rules as they stand in their files.
 func (v *workspaceDoctor) book() *process.Book {
-	return &process.Book{Workspace: v.Name, Path: v.RulesPath, Except: v.Except, Options: rules.Options{Catalog: v.unit.Catalog, ReadFile: config.ReadBeside}}
+	return &process.Book{Workspace: v.Name, Path: v.RulesPath, Except: v.Except, Options: rules.Options{Catalog: v.unit.Catalog, ReadFile: config.ReadBeside, People: v.unit.People.Names()}}
 }
 
 func (v *workspaceDoctor) found(check string, status checkState, mend, format string, args ...any) {

@@ -35,7 +35,7 @@ func (p *Process) editing(c *config.Config, u *Unit, b *Book) *console.Editing {
 		},
 		Rules:   b.Options,
 		Reload:  func() error { _, err := b.Load(false, false); return err },
-		Choices: func() []console.Choice { return p.choices(u.Name) },
+		Choices: func() []console.Choice { return p.choices(u) },
 		Desk: func(ctx context.Context) (backtest.Desk, error) {
 			return storage.NewOfflineDesk(ctx, p.journal, u.Name, u.Client.Profile())
 		},
@@ -43,13 +43,16 @@ func (p *Process) editing(c *config.Config, u *Unit, b *Book) *console.Editing {
 	}
 }
 
-// choices lists what the service has, as the journal has kept it.
-func (p *Process) choices(workspace string) (list []console.Choice) {
+// choices lists whom rules can write to, and what the service has, as the journal has kept it.
+func (p *Process) choices(u *Unit) (list []console.Choice) {
+	for _, name := range u.People.Names() {
+		list = append(list, console.Choice{Kind: "teammate", Name: name})
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	snapshot, err := storage.Names(ctx, p.journal, workspace)
+	snapshot, err := storage.Names(ctx, p.journal, u.Name)
 	if err != nil {
-		return nil // then there is nothing to choose from
+		return list // then there is nothing else to choose from
 	}
 	boards := map[string]string{}
 	for _, l := range snapshot.Lists {

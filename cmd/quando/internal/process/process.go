@@ -179,7 +179,7 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 // addUnit adds the event sources of a workspace: its webhook, its schedules, its rules, and returns
 // its backfill, or nil.
 func (p *Process) addUnit(c *config.Config, u *Unit) (*backfill.Source, error) {
-	b := &Book{Workspace: u.Name, Path: u.RulesPath, Except: u.Except, Options: rules.Options{Catalog: u.Catalog, ReadFile: config.ReadBeside}, Log: p.log}
+	b := &Book{Workspace: u.Name, Path: u.RulesPath, Except: u.Except, Options: rules.Options{Catalog: u.Catalog, ReadFile: config.ReadBeside, People: u.People.Names()}, Log: p.log}
 	finds, err := p.addBackfill(c, u, b)
 	if err != nil {
 		return nil, err

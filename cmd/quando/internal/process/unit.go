@@ -44,7 +44,7 @@ func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter
 	}
 	u.names = service.NewDirectory(u.Client)
 	with := builtin.Options{
-		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), Location: w.Timezone,
+		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), People: w.People, Location: w.Timezone,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.Name, m) },
 	}
 	if with.HTTP, err = systems(w.Workspace); err != nil {

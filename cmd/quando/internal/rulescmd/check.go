@@ -49,10 +49,14 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			if err != nil {
 				return err
 			}
+			people, err := config.PeopleNames(cmd)
+			if err != nil {
+				return err
+			}
 			report := cli.NewReport()
 			report.Problems = append(report.Problems, wrong.Sort()...)
 			for _, one := range sets {
-				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside, People: people[one.workspace]})
 				problems = append(problems, checkAddresses(c, one.workspace, set)...)
 				if online {
 					more, err := checkOnline(cmd, cmp.Or(one.workspace, config.DefaultWorkspaceName), set)
@@ -88,9 +92,9 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 	return cmd
 }
 
-// A setToCheck is the files that make one rule set, of a workspace.
+// A setToCheck is the files that make one rule set.
 type setToCheck struct {
-	workspace string
+	workspace string // empty if they were named by paths, which may be of any workspace
 	files     []*rules.File
 }
 

@@ -284,7 +284,7 @@ func (m *FormMaker) verb(name string) *form.Verb {
 // Lists are the suggestions of the page, by what they name.
 func (m *FormMaker) Lists() map[string][]string {
 	lists := map[string][]string{}
-	for _, kind := range []string{"label", "sector", "person", "channel", "board", "stage", "calendar", "media"} {
+	for _, kind := range []string{"label", "sector", "person", "teammate", "channel", "board", "stage", "calendar", "media"} {
 		lists[kind] = m.named(kind)
 	}
 	for _, c := range m.Calendars {
