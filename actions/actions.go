@@ -218,6 +218,18 @@ type Result struct {
 	Outcome Outcome
 	Why     *phrases.Phrase // nil if there is no reason to give
 	Value   any             // what later steps see under the step's id, with the fields of the verb's result type
+
+	// Mute is what the step does to what the engine itself sends; nil for most. The engine records it
+	// together with the result, in the lane of the conversation.
+	Mute *Mute
+}
+
+// A Mute keeps the engine from sending to a conversation until a time, or with Off lets it send
+// again.
+type Mute struct {
+	Conversation string
+	Until        time.Time
+	Off          bool
 }
 
 // A Verdict says what to do about a call whose answer is not known.

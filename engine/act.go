@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // act carries out a step of an action: it plans a call, records the intent, makes the call, records
@@ -103,6 +104,10 @@ func (k *walk) planCall(ctx context.Context, action actions.Action, step *action
 			flow, err := k.handleError(ctx, s, taken, rec, err)
 			return flow, true, err
 		}
+		if r.Mute != nil {
+			flow, err := k.mute(ctx, s, taken, rec, r.Mute)
+			return flow, true, err
+		}
 		flow, err := k.end(ctx, s, taken, rec, journal.StepState(r.Outcome), r.Value, r.Why)
 		return flow, true, err
 	}
@@ -131,7 +136,7 @@ func (k *walk) planCall(ctx context.Context, action actions.Action, step *action
 	taken.State, taken.Error, rec.Why = journal.StepOpen, "", nil
 	taken.Attempts++
 	k.touch(k.run, taken)
-	return k.recordIntent(ctx, taken, rec, before, k.messageSlots(ctx, rec.Intent)...)
+	return k.recordIntent(ctx, s, taken, rec, before, k.messageSlots(ctx, rec.Intent)...)
 }
 
 // laneOf returns the lane in which a call is made: that of the object it touches, which need not be
@@ -150,17 +155,18 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 // events is not known yet, it adds marks, because the events may come before the answer. Every
 // attempt is recorded: the marks of the attempt before may have expired. If the call may not begin,
 // the step's record is restored from before.
-func (k *walk) recordIntent(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
+func (k *walk) recordIntent(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
 	marked := len(k.change.Caused)
 	if rec.Intent.Elsewhere {
 		k.addMarks(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
 	}
-	k.change.Call = k.run
+	k.change.Call, k.change.Message = k.run, !s.EvenIfMuted && slices.Contains(rec.Intent.Emits, vocabulary.MessageSent)
 	err := k.save(ctx, false, take...)
-	k.change.Call = nil
+	k.change.Call, k.change.Message = nil, false
 	bound, full := errors.AsType[*journal.BoundError](err)
 	held, stopped := errors.AsType[*journal.HeldError](err)
-	if full || stopped {
+	muted, silent := errors.AsType[*journal.MutedError](err)
+	if full || stopped || silent {
 		*rec, k.change.Caused = before, k.change.Caused[:marked]
 		taken.Attempts--
 	}
@@ -169,6 +175,9 @@ func (k *walk) recordIntent(ctx context.Context, taken *journal.Step, rec *recor
 		return parked, true, k.holdForSafety(ctx, bound)
 	case stopped:
 		return parked, true, k.stopForHold(ctx, held.Hold)
+	case silent:
+		flow, err := k.skipMuted(ctx, s, taken, rec, &muted.Mute)
+		return flow, true, err
 	}
 	if err != nil {
 		return over, true, err
@@ -236,7 +245,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 		k.startAttempt(rec)
 		taken.Attempts++
 		k.touch(k.run, taken)
-		return k.recordIntent(ctx, taken, rec, before)
+		return k.recordIntent(ctx, s, taken, rec, before)
 	case actions.Happened:
 		k.recordReceipt(rec, taken, verdict.Receipt)
 	case actions.Replan:

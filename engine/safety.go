@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -62,4 +63,58 @@ func (k *walk) holdForSafety(ctx context.Context, bound *journal.BoundError) err
 	err := k.engine.placeHold(ctx, h)
 	k.holdRun(k.run)
 	return err
+}
+
+// mute ends a step that mutes or unmutes a conversation, and records both at once, so that the
+// steps behind it find the conversation muted. It does so in the lane of the conversation: a
+// message there was recorded before, or is skipped.
+func (k *walk) mute(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, m *actions.Mute) (flow, error) {
+	if k.run.Stage != rules.Live {
+		return k.end(ctx, s, taken, rec, journal.StepWould, nil, nil)
+	}
+	lane := actions.ConversationLane(m.Conversation)
+	if lane != k.lane.Name {
+		return k.moveToLane(lane, taken)
+	}
+	if k.stopped() {
+		return parked, nil
+	}
+	k.change.Mutes = append(k.change.Mutes, journal.MuteChange{
+		Mute: journal.Mute{Workspace: k.run.Workspace, Lane: lane, Rule: k.run.Rule, Run: k.run.ID, Since: k.now(), Until: m.Until}, Off: m.Off,
+	})
+	flow, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, nil)
+	if err != nil || flow != onward {
+		return flow, err
+	}
+	if err := k.save(ctx, false); err != nil || k.refused[k.run] {
+		return parked, err
+	}
+	return onward, nil
+}
+
+// skipMuted ends a step whose message must not be sent, because its conversation is muted.
+func (k *walk) skipMuted(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, m *journal.Mute) (flow, error) {
+	why := phrases.New(phrases.ConversationMuted)
+	switch {
+	case rec.Intent != nil && !rec.Answered:
+		why = phrases.New(phrases.MutedMeanwhile)
+	case !m.Until.IsZero():
+		why = phrases.New(phrases.ConversationMutedUntil, m.Until.In(k.now().Location()).Format("2006-01-02 15:04"))
+	}
+	rec.Intent = nil
+	return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, why)
+}
+
+// Muted reports whether nothing automatic is sent to the conversation.
+func (f *facts) Muted(ctx context.Context) (bool, error) {
+	id, err := f.conversation(ctx)
+	if err != nil || id == "" {
+		return false, err
+	}
+	m, err := f.lane.engine.journal.Muted(ctx, f.event.Workspace, actions.ConversationLane(id), f.Now())
+	if err != nil {
+		return false, &deskError{err}
+	}
+	f.recordAnswer("muted()", m != nil)
+	return m != nil, nil
 }

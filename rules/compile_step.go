@@ -15,7 +15,7 @@ import (
 const maxSteps = 200
 
 // stepKeys are the keys of a step beside its verb.
-var stepKeys = []string{"id", "if", "retry", "on_error"}
+var stepKeys = []string{"id", "if", "retry", "on_error", "even_if_muted"}
 
 // reserved are words that cannot name a step, a value of `set` or an item of `for_each`.
 var reserved = []string{
@@ -159,6 +159,9 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 			s.OnError = choice
 		}
 	}
+	if v := n.Get("even_if_muted"); v != nil {
+		c.evenIfMuted(v, s)
+	}
 	if v := n.Get("retry"); v != nil && c.mapping(v, "retry", "times", "for") {
 		if t := v.Get("times"); t != nil {
 			s.Retry.Times, _ = c.number(t, "times", 1000)
@@ -170,6 +173,15 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 			c.report(v, "as in { times: 3, for: 10m }", "retry needs times or for")
 		}
 	}
+}
+
+// evenIfMuted reads whether a step sends to muted conversations too.
+func (c *compiler) evenIfMuted(n *source.Node, s *Step) {
+	choice, ok := c.choice(n, "even_if_muted", []string{"true", "false"})
+	if ok && !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) {
+		c.report(n, "leave it out", "%s sends nothing, so it is taken in a muted conversation too", s.Verb)
+	}
+	s.EvenIfMuted = choice == "true"
 }
 
 // name defines a step's result under its id.

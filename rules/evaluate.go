@@ -22,6 +22,7 @@ type Facts interface {
 	Now() time.Time
 	Fact(ctx context.Context, name string) (any, error)
 	HumanActive(ctx context.Context, within time.Duration) (bool, error)
+	Muted(ctx context.Context) (bool, error)
 	CustomerWaiting(ctx context.Context) (time.Duration, error)
 	// HasLabel reports whether the conversation or the contact, as fact says, has a label.
 	HasLabel(ctx context.Context, fact, name string) (bool, error)

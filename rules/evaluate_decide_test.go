@@ -62,6 +62,7 @@ func TestConditions(t *testing.T) {
 		{`message.media_id matches "x"`, false},
 		{`human_active("15m")`, false},
 		{`not human_active("2h")`, true},
+		{`muted()`, false},
 		{`customer_waiting() > duration("4m")`, true},
 		{`has_label("vip")`, true},
 		{`has_label("other")`, false},

@@ -14,6 +14,7 @@ type world struct {
 	now     time.Time
 	facts   map[string]any
 	human   bool
+	muted   bool
 	waiting time.Duration
 	labels  []string
 	events  int
@@ -34,6 +35,11 @@ func (w *world) Fact(_ context.Context, name string) (any, error) {
 func (w *world) HumanActive(context.Context, time.Duration) (bool, error) {
 	w.asked = append(w.asked, "human_active")
 	return w.human, w.fail["human_active"]
+}
+
+func (w *world) Muted(context.Context) (bool, error) {
+	w.asked = append(w.asked, "muted")
+	return w.muted, nil
 }
 
 func (w *world) CustomerWaiting(context.Context) (time.Duration, error) {

@@ -156,6 +156,11 @@ var functions = []*function{
 		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.CustomerWaiting(e.ctx) },
 	},
 	{
+		Name: "muted", Signature: "muted()", Doc: "whether nothing automatic is sent to the conversation: a rule or a person has muted it",
+		needs: "conversation", asks: true, result: Flag, types: []any{new(func() bool)},
+		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.Muted(e.ctx) },
+	},
+	{
 		Name: "has_label", Signature: "has_label(name)", Doc: "whether the conversation has the label",
 		arguments: []argumentKind{labelArgument}, needs: "conversation", reads: "conversations:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
 		call: func(e *Evaluation, args []any) (any, error) {

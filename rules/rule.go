@@ -147,6 +147,8 @@ type Step struct {
 	Args    map[string]*Value
 	Line    int
 
+	EvenIfMuted bool // its message is sent to muted conversations too
+
 	Schema     *Schema
 	Condition  *Expression   // of stop_if and wait_for; of wait, the time of its until
 	Events     []string      // of wait_for

@@ -146,6 +146,8 @@ func stepSchema(c *Catalog) object {
 		"if":       object{"description": "take the step only when this is true", "allOf": []object{{"$ref": "#/definitions/expression"}}},
 		"retry":    object{"type": "object", "additionalProperties": false, "minProperties": 1, "description": "attempts in all, and for how long at most", "properties": object{"times": object{"$ref": "#/definitions/count"}, "for": object{"$ref": "#/definitions/duration"}}},
 		"on_error": object{"enum": []string{"stop", "continue"}, "description": "what happens when the step has failed for good"},
+
+		"even_if_muted": object{"type": "boolean", "description": "send to a muted conversation too"},
 	}
 	var verbs []object
 	var alone []string

@@ -189,6 +189,8 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 	switch {
 	case (callee.Value == "says" || callee.Value == "says_like") && len(arguments) > 0:
 		return w.either(truth, phrases.Code("condition."+callee.Value), strings.Join(arguments, w.t("condition.or")))
+	case callee.Value == "muted" && len(arguments) == 0:
+		return w.either(truth, "condition.muted")
 	case len(arguments) != 1:
 		return ""
 	}

@@ -70,6 +70,8 @@ func verbs() []verb {
 		{setLabels, planLabels(func(ids []string) labelChange { return labelChange{Add: ids, Only: true} }), calls{patch}},
 		{updateConversation, planUpdateConversation, calls{patch}},
 		{markRead, planMarkRead, calls{{callMarkRead, "POST " + conversation + "/read", on[markReadCall]}}},
+		{mute, planMute, nil},
+		{unmute, planUnmute, nil},
 		{openConversation, planOpenConversation, calls{open}},
 		{closeAttendance, planCloseAttendance, calls{{callClose, "POST " + conversation + "/attendance/close", on[closeCall]}}},
 		{createContact, planCreateContact, calls{patchContact, {callCreateContact, "POST /contacts", on[createContactCall]}}},

@@ -201,7 +201,8 @@ func same(t *testing.T, d *driver, want, got outcome) {
 	}
 }
 
-// TestEveryVerbHasACase keeps the table complete; http_request has tests of its own.
+// TestEveryVerbHasACase keeps the table complete; http_request has tests of its own, and what mutes
+// makes no call.
 func TestEveryVerbHasACase(t *testing.T) {
 	d := newDesk(t)
 	catalog, err := d.registry.Catalog()
@@ -210,7 +211,7 @@ func TestEveryVerbHasACase(t *testing.T) {
 	}
 	for _, s := range catalog.Schemas() {
 		tested := slices.ContainsFunc(verbCases, func(c verbCase) bool { return c.verb == s.Verb })
-		if d.registry.Action(s.Verb) != nil && !tested && s.Verb != "http_request" {
+		if d.registry.Action(s.Verb) != nil && !tested && len(s.Scopes) > 0 {
 			t.Errorf("no case for %s", s.Verb)
 		}
 	}

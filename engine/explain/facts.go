@@ -151,6 +151,16 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 	return active, nil
 }
 
+// Muted returns the recorded answer.
+func (f *facts) Muted(context.Context) (bool, error) {
+	v, ok := f.answer("muted()")
+	if !ok && !f.conversationless() {
+		return false, f.missing("explain.ask_muted")
+	}
+	muted, _ := v.(bool)
+	return muted, nil
+}
+
 // CustomerWaiting returns the recorded answer.
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	v, ok := f.answer("customer_waiting()")

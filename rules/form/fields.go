@@ -140,6 +140,8 @@ func (s *Step) text(key string) *string {
 		return &s.If
 	case "on_error":
 		return &s.OnError
+	case "even_if_muted":
+		return &s.EvenIfMuted
 	}
 	return nil
 }

@@ -84,6 +84,8 @@ type Step struct {
 	Retry   *Retry `json:"retry,omitempty"`
 	OnError string `json:"on_error,omitempty"` // stop or continue
 
+	EvenIfMuted string `json:"even_if_muted,omitempty"` // true or false
+
 	YAML string `json:"yaml,omitempty"` // the whole step
 }
 

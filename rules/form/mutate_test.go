@@ -161,6 +161,9 @@ func (m *mutator) aStep(s *form.Step) {
 	m.text(&s.ID, true, "an_id")
 	m.text(&s.If, true, expressions...)
 	m.text(&s.OnError, true, "stop", "continue")
+	if s.Verb == "send_message" {
+		m.text(&s.EvenIfMuted, true, "true", "false")
+	}
 	pointer(m, &s.Retry, form.Retry{Times: "4"})
 	m.args(&s.Args, catalog.Verb(s.Verb).Args, 1)
 }

@@ -159,6 +159,9 @@ func (m *maker) step(depth int) form.Step {
 		schema = one(m.Rand, catalog.Schemas()...)
 	}
 	s := form.Step{Verb: schema.Verb, Args: m.args(schema.Args, depth), If: m.maybe(expressions...), OnError: m.maybe("stop", "continue")}
+	if s.Verb == "send_message" {
+		s.EvenIfMuted = m.maybe("true", "false")
+	}
 	if one := schema.OneOf; len(one) > 0 && !slices.ContainsFunc(s.Args, func(a form.Arg) bool { return slices.Contains(one, a.Name) }) {
 		for _, a := range schema.Args {
 			if a.Name == one[0] {

@@ -42,6 +42,8 @@ var conditions = table{
 	"condition.closed":           {"the %s was closed", "o calendário %s estava fechado"},
 	"condition.human_active":     {"somebody of the team had written within %s", "alguém da equipe tinha escrito nos últimos %s"},
 	"condition.human_active.not": {"nobody of the team had written within %s", "ninguém da equipe tinha escrito nos últimos %s"},
+	"condition.muted":            {"the conversation was muted", "a conversa estava silenciada"},
+	"condition.muted.not":        {"the conversation was not muted", "a conversa não estava silenciada"},
 	"condition.has_label":        {"the conversation had the label %s", "a conversa tinha a etiqueta %s"},
 	"condition.has_label.not":    {"the conversation did not have the label %s", "a conversa não tinha a etiqueta %s"},
 

@@ -82,6 +82,7 @@ var explanations = table{
 	"explain.never_asked":       {"it was never asked %s", "nunca se perguntou %s"},
 	"explain.ask_fact":          {"for the %s", "por %s"},
 	"explain.ask_human":         {"whether somebody of the team had written within %s", "se alguém da equipe tinha escrito nos últimos %s"},
+	"explain.ask_muted":         {"whether the conversation was muted", "se a conversa estava silenciada"},
 	"explain.ask_waiting":       {"how long the customer had waited", "quanto tempo o cliente tinha esperado"},
 	"explain.ask_contact_label": {"whether the contact had the label %s", "se o contato tinha a etiqueta %s"},
 	"explain.ask_labels":        {"which labels the %s had", "quais etiquetas tinha: %s"},

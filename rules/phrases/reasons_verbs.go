@@ -24,6 +24,10 @@ const (
 	CardChanged              Code = "reason.card.changed"
 	SectorSetByOther         Code = "reason.conversation.sector_set"
 	ConversationMovedByOther Code = "reason.conversation.moved"
+	ConversationMuted        Code = "reason.conversation.muted"
+	ConversationMutedUntil   Code = "reason.conversation.muted_until"
+	MutedMeanwhile           Code = "reason.conversation.muted_meanwhile"
+	MuteOver                 Code = "reason.mute.over"
 )
 
 // verbReasons are what verbs found, so that there was nothing to do, or a person has to look.
@@ -49,5 +53,9 @@ var verbReasons = table{
 	ChangedByOther:           {"somebody else has changed it to something else meanwhile", "outra pessoa mudou isto para outra coisa nesse meio-tempo"},
 	CardChanged:              {"the card has been changed meanwhile", "o cartão foi alterado nesse meio-tempo"},
 	SectorSetByOther:         {"somebody else has put the conversation into another sector meanwhile", "outra pessoa pôs a conversa em outro setor nesse meio-tempo"},
+	ConversationMuted:        {"the conversation is muted", "a conversa está silenciada"},
+	ConversationMutedUntil:   {"the conversation is muted until %s", "a conversa está silenciada até %s"},
+	MutedMeanwhile:           {"the conversation was muted before the message was sent again; nothing shows whether the first attempt reached it", "a conversa foi silenciada antes da nova tentativa; não se sabe se a primeira chegou"},
+	MuteOver:                 {"that time is over already", "esse momento já passou"},
 	ConversationMovedByOther: {"somebody else has moved the conversation meanwhile", "outra pessoa moveu a conversa nesse meio-tempo"},
 }

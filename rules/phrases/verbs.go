@@ -45,6 +45,16 @@ var verbs = table{
 	"verb.mark_read.did":   {"marked as read: {conversation|who}", "marcou como lida: {conversation|who}"},
 	"verb.mark_read.brief": {"marked as read", "marcou como lida"},
 
+	"verb.mute":       {"mute the conversation", "silenciar a conversa"},
+	"verb.mute.would": {"mute {conversation|who}[ for {for}][ until {until}]", "silenciar {conversation|who}[ por {for}][ até {until}]"},
+	"verb.mute.did":   {"muted {conversation|who}[ for {for}][ until {until}]", "silenciou {conversation|who}[ por {for}][ até {until}]"},
+	"verb.mute.brief": {"muted[ for {for}][ until {until}]", "silenciou[ por {for}][ até {until}]"},
+
+	"verb.unmute":       {"unmute the conversation", "reativar as mensagens da conversa"},
+	"verb.unmute.would": {"unmute {conversation|who}", "reativar as mensagens para {conversation|who}"},
+	"verb.unmute.did":   {"unmuted {conversation|who}", "reativou as mensagens para {conversation|who}"},
+	"verb.unmute.brief": {"unmuted", "reativou as mensagens"},
+
 	"verb.open_conversation":       {"open a conversation", "abrir uma conversa"},
 	"verb.open_conversation.would": {"open a conversation with {name|phone|contact|who}", "abrir uma conversa com {name|phone|contact|who}"},
 	"verb.open_conversation.did":   {"opened a conversation with {name|phone|contact|who}", "abriu uma conversa com {name|phone|contact|who}"},

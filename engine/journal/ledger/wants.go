@@ -91,7 +91,7 @@ func (w *Wants) wantGather(k GatherKey) {
 
 // wantMute asks for the mute of a conversation, which nobody else changes before the commit.
 func (w *Wants) wantMute(k LaneKey) {
-	w.wantLock("mute", k.Workspace, k.Lane)
+	w.wantLock("mutes", k.Workspace, k.Lane)
 	put(&w.Mutes, k, true)
 }
 

@@ -87,7 +87,7 @@ func (c *Completer) keys(path []string) (list []Completion) {
 		for _, v := range c.catalogue.Verbs {
 			add(v.Name, v.Summary, "function")
 		}
-		for _, name := range []string{"id", "if", "retry", "on_error"} {
+		for _, name := range []string{"id", "if", "retry", "on_error", "even_if_muted"} {
 			add(name, "", "keyword")
 		}
 	case last == "when":

@@ -1,0 +1,93 @@
+package ruletest
+
+import "testing"
+
+// TestMute shows that nothing is sent to a muted conversation, also under every fault, and that
+// everything else is done in it.
+func TestMute(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: abuse
+    when: message.received
+    if: says("idiota")
+    do:
+      - send_message: Vamos manter a conversa respeitosa.
+      - mute: 24h
+      - stop_if: not muted()
+      - send_message: not sent
+      - { send_message: sent all the same, even_if_muted: true }
+      - add_labels: [rude]
+  - id: hello
+    when: message.received
+    if: not says("idiota", "desculpe")
+    do: [{ send_message: Oi }]
+  - id: sorry
+    when: message.received
+    if: says("desculpe") and muted()
+    do: [unmute, { send_message: Obrigado }]
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given: { labels: [rude], contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Bia, phone: "+5511977770000" }] }
+    steps:
+      - { customer: Ana, says: bom dia }
+      - { at: +5m, expect: [{ send_message: Oi }] }
+      - { customer: Ana, says: idiota }
+      - at: +20m
+        expect: [{ send_message: { text: { contains: respeitosa } } }, { send_message: sent all the same }, { add_labels: [rude] }]
+      - { customer: Ana, says: alô }
+      - { at: +10m, expect: [] }
+      - { customer: Bia, says: oi }
+      - { at: +10m, expect: [{ send_message: { text: Oi, to: Bia } }] }
+      - { customer: Ana, says: desculpe }
+      - { at: +10m, expect: [{ send_message: Obrigado }] }
+      - { customer: Ana, says: alô }
+      - { at: +10m, expect: [{ send_message: Oi }] }
+      - { customer: Ana, says: idiota }
+      - { at: +20m, expect: [send_message, send_message] }
+      - { at: tue 11:00, customer: Ana, says: alô }
+      - { at: +10m, expect: [] }
+      - { at: tue 11:40, customer: Ana, says: alô }
+      - { at: +10m, expect: [{ send_message: Oi }] }
+    faults: all
+`)
+	r.passes(t)
+}
+
+// TestMuteAnother mutes another conversation until a time, and with a rule in shadow none.
+func TestMuteAnother(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: quiet
+    when: message.received
+    if: says("silêncio")
+    do:
+      - mute: { until: "{{ now() + duration('2h') }}", conversation: { phone: "+5511977770000", channel: Main } }
+      - mute: { until: "2026-11-09" }
+  - id: shadow
+    stage: shadow
+    when: message.received
+    do: [{ mute: 1h }]
+  - id: hello
+    when: message.received
+    do: [{ send_message: "muted: {{ muted() }}" }]
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given:
+      channels: [Main]
+      contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Bia, phone: "+5511977770000" }]
+      conversations: [{ contact: Bia, channel: Main }]
+    steps:
+      - { customer: Ana, says: silêncio }
+      - { at: +10m, expect: [{ send_message: "muted: false" }] }
+      - { customer: Bia, says: oi }
+      - { at: +10m, expect: [] }
+      - { customer: Ana, says: oi }
+      - { at: +10m, expect: [{ send_message: { text: "muted: false", to: Ana } }] }
+      - { at: mon 12:10, customer: Bia, says: oi }
+      - { at: +10m, expect: [{ send_message: { text: "muted: false", to: Bia } }] }
+    faults: all
+`)
+	r.passes(t)
+}
