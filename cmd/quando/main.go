@@ -88,6 +88,8 @@ func newRoot() *cobra.Command {
 		runscmd.NewFire(),    // start a rule by hand
 		runscmd.NewPause(),   // stop rules
 		runscmd.NewResume(),  // let rules go on
+		runscmd.NewMute(),    // send nothing to a conversation
+		runscmd.NewUnmute(),  // send to it again
 		journalcmd.New(),     // copy, back up, restore, verify, prune, export; forget a person
 
 		// Without a service.

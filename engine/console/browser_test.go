@@ -198,6 +198,7 @@ func TestPagesInABrowser(t *testing.T) {
 	if _, err := d.journal.Hold(t.Context(), bounded); err != nil {
 		t.Fatal(err)
 	}
+	d.ask("POST", "/mute", map[string][]string{"workspace": {"default"}, "lane": {lane}, "for": {"1d"}})
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))

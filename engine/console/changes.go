@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // scope reads what a form is about: a rule, a workspace, or everything.
@@ -110,6 +113,35 @@ func (c *Console) resume(q *request) error {
 	}
 	c.reloadHolds(q)
 	return q.back("resumed")
+}
+
+// muteTimes are how long a person can mute a conversation; the last is until somebody unmutes it.
+var muteTimes = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 0}
+
+// mute keeps rules from sending to a conversation for a time, or lets them send again.
+func (c *Console) mute(q *request) error {
+	m := journal.MuteChange{Mute: journal.Mute{Workspace: q.r.PostFormValue("workspace"), Lane: q.r.PostFormValue("lane"), Since: q.now}}
+	length := q.r.PostFormValue("for")
+	what, said := "mute", "muted"
+	if m.Off = length == "off"; m.Off {
+		what, said = "unmute", "unmuted"
+	} else {
+		at := slices.IndexFunc(muteTimes, func(d time.Duration) bool { return duration.Format(d) == length })
+		if at < 0 {
+			return problem(http.StatusBadRequest, "error.form")
+		}
+		if muteTimes[at] > 0 {
+			m.Until = q.now.Add(muteTimes[at])
+		}
+	}
+	if c.workspaces[m.Workspace] == nil || !strings.HasPrefix(m.Lane, actions.ConversationLane("")) {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	err := q.change(what, m.Workspace+"/"+m.Lane, "", func() error { return c.options.Journal.Mute(q.ctx(), m) })
+	if err != nil {
+		return err
+	}
+	return q.back(said)
 }
 
 // reloadHolds makes the engine reload the holds before a page shows them.

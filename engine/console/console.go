@@ -29,6 +29,8 @@ type Journal interface {
 	Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error
 	Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error)
+	Mute(ctx context.Context, changes ...journal.MuteChange) error
+	Muted(ctx context.Context, workspace, lane string, at time.Time) (*journal.Mute, error)
 }
 
 // Options configure a Console. Journal and Workspaces are required; every other zero value works.

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
@@ -73,6 +75,20 @@ type conversationPage struct {
 	Here            string
 	Older, Newest   string
 	Refresh         bool // what is shown is the newest of it
+	Acts            bool
+	Mute            *muteView
+}
+
+// A muteView says whether nothing automatic is sent, and what a person can do about that.
+type muteView struct {
+	Lane   string
+	Muted  bool
+	Since  time.Time
+	Until  time.Time // zero is until somebody unmutes it
+	Rule   *ruleView // that muted it; nil if a person did
+	Run    string
+	Times  []optionView
+	Unmute string // the value that unmutes
 }
 
 // A conversationDay is one day of it.
@@ -125,7 +141,10 @@ func (c *Console) conversation(q *request) error {
 	who := names.known[workspace+"\x00"+lane]
 	p := conversationPage{
 		laneView: names.of(workspace, lane), Phone: engine.Harmless(who.Phone), Protocol: engine.Harmless(who.Protocol), Workspace: workspace,
-		Here: conversationLink(workspace, lane), Refresh: before == 0,
+		Here: conversationLink(workspace, lane), Refresh: before == 0, Acts: q.user.Role >= Operator,
+	}
+	if p.Mute, err = c.muteView(q, workspace, lane); err != nil {
+		return err
 	}
 	if before > 0 {
 		p.Newest = p.Here
@@ -145,6 +164,28 @@ func (c *Console) conversation(q *request) error {
 		day.Entries = append(day.Entries, e)
 	}
 	return q.show("conversation", "conversations", p.Label, p)
+}
+
+// muteView says whether a conversation is muted; nil if the lane is none.
+func (c *Console) muteView(q *request, workspace, lane string) (*muteView, error) {
+	if !strings.HasPrefix(lane, actions.ConversationLane("")) {
+		return nil, nil
+	}
+	v := &muteView{Lane: lane, Unmute: "off"}
+	for _, d := range muteTimes {
+		length := duration.Format(d)
+		v.Times = append(v.Times, optionView{Value: length, Label: q.words().T("mute.for." + length)})
+	}
+	m, err := c.options.Journal.Muted(q.ctx(), workspace, lane, q.now)
+	if err != nil || m == nil {
+		return v, err
+	}
+	v.Muted, v.Since, v.Until = true, c.at(workspace, m.Since), c.at(workspace, m.Until)
+	if m.Rule != "" {
+		rule := c.ruleView(workspace, m.Rule)
+		v.Rule, v.Run = &rule, "/runs/"+itoa(m.Run)
+	}
+	return v, nil
 }
 
 // seenAndDone returns the newest events of a conversation before one of them, with the runs that

@@ -420,3 +420,43 @@ func TestViewer(t *testing.T) {
 		}
 	}
 }
+
+// TestMute: a person mutes a conversation on its page, which says so, and lets rules write again.
+func TestMute(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	lane := d.laneOf("Marina")
+	page := conversationLink("default", lane)
+	if text := d.page(page); !strings.Contains(text, "Mute this conversation") || strings.Contains(text, "Unmute") {
+		t.Errorf("the page does not offer to mute:\n%s", text)
+	}
+	mute := func(length string, status int) {
+		t.Helper()
+		w := d.ask("POST", "/mute", url.Values{"workspace": {"default"}, "lane": {lane}, "for": {length}, "back": {page}})
+		if w.Code != status {
+			t.Fatalf("mute for %s: %d %s", length, w.Code, w.Body)
+		}
+	}
+	mute("1d", http.StatusSeeOther)
+	m := must(d.journal.Muted(t.Context(), "default", lane, d.clock()))
+	if m == nil || m.Rule != "" || !m.Until.Equal(d.clock().Add(24*time.Hour)) {
+		t.Errorf("muted: %+v", m)
+	}
+	if text := d.page(page); !strings.Contains(text, "Muted</strong> by a person, since") || !strings.Contains(text, "Unmute</button>") {
+		t.Errorf("the page does not say that it is muted:\n%s", text)
+	}
+	mute("forever", http.StatusBadRequest)
+	mute("off", http.StatusSeeOther)
+	if m := must(d.journal.Muted(t.Context(), "default", lane, d.clock())); m != nil {
+		t.Errorf("still muted: %+v", m)
+	}
+	if err := d.journal.Mute(t.Context(), journal.MuteChange{Mute: journal.Mute{Workspace: "default", Lane: lane, Rule: "greet", Run: 1, Since: d.clock()}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := d.page(page); !strings.Contains(text, "Muted</strong> by the rule") || strings.Contains(text, ", until ") {
+		t.Errorf("the page does not say which rule has muted it:\n%s", text)
+	}
+	if text := d.page("/audit"); !strings.Contains(text, "unmuted") {
+		t.Errorf("the audit does not say it:\n%s", text)
+	}
+}

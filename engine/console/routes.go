@@ -42,6 +42,7 @@ var pageRoutes = []route{
 
 	{"POST /pause", Operator, (*Console).pause},
 	{"POST /resume", Operator, (*Console).resume},
+	{"POST /mute", Operator, (*Console).mute},
 	{"POST /mend", Operator, (*Console).mend},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
 	{"POST /simulator/{what}", Editor, (*Console).play},

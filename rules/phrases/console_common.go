@@ -22,6 +22,8 @@ var consoleFrame = table{
 	"button.resume":        {"Resume", "Retomar"},
 	"button.pause":         {"Pause this rule", "Pausar esta regra"},
 	"button.pause_sure":    {"Yes, pause it", "Sim, pausar"},
+	"button.mute":          {"Mute", "Silenciar"},
+	"button.unmute":        {"Unmute", "Reativar"},
 	"button.logout":        {"Log out", "Sair"},
 	"button.filter":        {"Show", "Mostrar"},
 	"button.find":          {"Find", "Procurar"},
@@ -43,6 +45,8 @@ var consoleFrame = table{
 	"paused.since":   {"Since", "Desde"},
 	"paused.back":    {"Back", "Voltar"},
 	"said.resumed":   {"It goes on.", "Retomado."},
+	"said.muted":     {"Muted.", "Silenciada."},
+	"said.unmuted":   {"Unmuted.", "Mensagens reativadas."},
 	"said.asked":     {"Asked. The engine does it as soon as it can.", "Pedido feito. O motor executa assim que puder."},
 
 	"login.title":    {"Log in", "Entrar"},
