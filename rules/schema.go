@@ -304,6 +304,9 @@ func testSchema(c *Catalog) object {
 	step := object{
 		"expect":       expect("everything that was done since the last expect; [] is nothing"),
 		"expect_would": expect("everything that rules in shadow would have done since the last expect_would; [] is nothing"),
+		"mutes":        object{"type": "string", "description": "the customer to whom nothing automatic is sent from now on"},
+		"unmutes":      object{"type": "string", "description": "the customer to whom rules may send again"},
+		"for":          object{"type": "string", "description": "how long a customer is muted; until unmuted unless given", "examples": []string{"24h"}},
 		"takes":        object{"type": "string", "description": "the customer whose conversation the team member takes over"},
 		"sends":        object{"type": "string", "description": "a file by its name; says beside it is the caption", "examples": []string{"photo.jpg", "offer.pdf"}},
 		"labels":       described(oneOrMany(text), "labels that the team member puts on a customer's conversation"),

@@ -57,10 +57,10 @@ type ExpectedEffect struct {
 var (
 	testKeys     = []string{"name", "rules", "start", "given", "safety", "steps", "faults"}
 	testStepKeys = []string{
-		"customer", "team", "says", "sends", "to", "closes", "moves", "takes", "labels", "of", "event", "contact", "data", "late", "at", "fault", "answer", "expect", "expect_would",
+		"customer", "team", "says", "sends", "to", "closes", "moves", "takes", "labels", "of", "mutes", "unmutes", "for", "event", "contact", "data", "late", "at", "fault", "answer", "expect", "expect_would",
 	}
 	// teamDeeds are what a team member does in a step; a file that is sent may have a text.
-	teamDeeds = []string{"says", "sends", "closes", "moves", "takes", "labels"}
+	teamDeeds = []string{"says", "sends", "closes", "moves", "takes", "labels", "mutes", "unmutes"}
 	givenKeys = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
 		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
@@ -307,9 +307,9 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 				c.testAt(p.Value, text)
 				s.Fields[key] = text
 			}
-		case "late":
-			if text, ok := c.text(p.Value, "late"); ok {
-				c.duration(p.Value, "late")
+		case "late", "for":
+			if text, ok := c.text(p.Value, key); ok {
+				c.duration(p.Value, key)
 				s.Fields[key] = text
 			}
 		case "event":
@@ -372,12 +372,12 @@ func (c *compiler) testActors(n *source.Node) {
 	switch {
 	case has("customer") && has("team"):
 		c.report(n, "", "a step has a customer or a team member, not both")
-	case has("customer") && (has("closes") || has("moves") || has("takes") || has("labels")):
-		c.report(n, "", "a customer says or sends something; only the team closes, moves, takes and labels")
+	case has("customer") && slices.ContainsFunc(deeds, func(key string) bool { return key != "says" && key != "sends" }):
+		c.report(n, "", "a customer says or sends something; only the team closes, moves, takes, labels and mutes")
 	case has("customer") && !writes:
 		c.report(n, "as in { customer: Ana, says: \"hello\" } or { customer: Ana, sends: photo.jpg }", "the customer must say or send something")
 	case has("team") && len(deeds) == 0:
-		c.report(n, "says, sends, closes, moves, takes or labels", "the team member must do something")
+		c.report(n, "says, sends, closes, moves, takes, labels, mutes or unmutes", "the team member must do something")
 	case has("team") && len(deeds) > 1:
 		c.report(n, "make it "+strconv.Itoa(len(deeds))+" steps", "a step is one thing that a team member does, not %s", strings.Join(deeds, " and "))
 	case has("team") && writes && !has("to"):
@@ -388,6 +388,8 @@ func (c *compiler) testActors(n *source.Node) {
 		c.report(n, "of: the customer's name", "the labels must be put on somebody's conversation")
 	case has("of") && !has("labels"):
 		c.report(n, "as in { team: Bruno, labels: [vip], of: Marina }", "of goes with labels")
+	case has("for") && !has("mutes"):
+		c.report(n, "as in { team: Bruno, mutes: Marina, for: 24h }", "for goes with mutes")
 	case (has("contact") || has("data")) && !has("event"):
 		c.report(n, "add event:", "contact and data go with an event")
 	case has("late") && !has("customer") && !has("team") && !has("event"):

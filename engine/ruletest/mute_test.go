@@ -91,3 +91,33 @@ tests:
 `)
 	r.passes(t)
 }
+
+// TestMutedByAPerson mutes while a message is being repeated: it is not sent any more, and the step
+// says so.
+func TestMutedByAPerson(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: hello
+    when: message.received
+    do: [{ send_message: "Oi, {{ message.text }}" }, { add_labels: [greeted] }]
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given: { labels: [greeted], contacts: [{ name: Ana, phone: "+5511988887777" }] }
+    steps:
+      - { customer: Ana, says: um }
+      - { at: +5m, expect: [send_message, { add_labels: [greeted] }] }
+      - { fault: { operation: "POST /conversations/{id}/messages", kind: status_before, status: 503, count: 1 } }
+      - { customer: Ana, says: dois }
+      - { team: Bruno, mutes: Ana, for: 1h }
+      - { at: +30m, expect: [] }
+      - { team: Bruno, unmutes: Ana }
+      - { customer: Ana, says: três }
+      - { at: +5m, expect: [{ send_message: "Oi, três" }] }
+      - { team: Bruno, mutes: Ana }
+      - { at: +48h, customer: Ana, says: quatro }
+      - { at: +5m, expect: [] }
+    faults: { deliver: twice }
+`)
+	r.passes(t)
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/duration"
@@ -111,7 +113,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 func (t *storyRun) happen(ctx context.Context, fields map[string]any) error {
 	text, ok := fields["late"].(string)
 	if !ok {
-		return t.act(fields)
+		return t.act(ctx, fields)
 	}
 	by, err := duration.Parse(text)
 	if err != nil {
@@ -119,14 +121,14 @@ func (t *storyRun) happen(ctx context.Context, fields map[string]any) error {
 	}
 	t.network.delay(by)
 	defer t.network.delay(0)
-	if err := t.act(fields); err != nil {
+	if err := t.act(ctx, fields); err != nil {
 		return err
 	}
 	return t.service.Settle(ctx) // in-flight deliveries are those of this step
 }
 
 // act carries out an action of a customer or the team.
-func (t *storyRun) act(fields map[string]any) error {
+func (t *storyRun) act(ctx context.Context, fields map[string]any) error {
 	text := func(name string) string { s, _ := fields[name].(string); return s }
 	has := func(name string) bool { _, ok := fields[name]; return ok }
 	var err error
@@ -151,6 +153,10 @@ func (t *storyRun) act(fields map[string]any) error {
 		}
 		_, err = t.service.TeamLabels(m)
 		err = t.missing(err, text("of"))
+	case has("team") && has("mutes"):
+		err = t.mute(ctx, text("mutes"), text("for"), false)
+	case has("team") && has("unmutes"):
+		err = t.mute(ctx, text("unmutes"), "", true)
 	}
 	if err == nil && has("event") {
 		err = t.raise(text("event"), text("contact"), fields["data"])
@@ -162,6 +168,28 @@ func (t *storyRun) act(fields map[string]any) error {
 		err = t.outside.answer(answer)
 	}
 	return err
+}
+
+// mute mutes or unmutes the conversation of a customer, as a person does in the console.
+func (t *storyRun) mute(ctx context.Context, customer, length string, off bool) error {
+	c := readCompany(t.service)
+	contact := c.contact(customer)
+	if contact == nil {
+		return fmt.Errorf("there is no contact %q: list it in given", customer)
+	}
+	conversation := c.last("conversations", "contact_id", contact["id"])
+	if conversation == nil {
+		return fmt.Errorf("there is no conversation with %s yet: let the customer write first, or list it in given: conversations: [{ contact: %s }]", customer, customer)
+	}
+	m := journal.Mute{Workspace: workspace, Lane: actions.ConversationLane(text(conversation["id"])), Since: t.now()}
+	if length != "" {
+		d, err := duration.Parse(length)
+		if err != nil {
+			return fmt.Errorf("for: %w", err)
+		}
+		m.Until = t.now().Add(d)
+	}
+	return t.process.journal.Mute(ctx, journal.MuteChange{Mute: m, Off: off})
 }
 
 // missing says of an error what a story lacks: the conversation of a customer who has none yet, or
