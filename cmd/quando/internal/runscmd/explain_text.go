@@ -93,12 +93,12 @@ func outcomeColour(c cli.Palette, r explain.Rule) func(string) string {
 	case r.Outcome == journal.Fired && r.Basis == explain.Did && r.Stage != rules.Shadow:
 		return c.Green
 	case r.Outcome == journal.False || r.Outcome == explain.NotForIt:
-		return unpainted
+		return plain
 	}
 	return c.Yellow
 }
 
-func unpainted(s string) string { return s }
+func plain(s string) string { return s }
 
 func resultColour(c cli.Palette, r rules.ClauseResult) func(string) string {
 	switch r {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
@@ -15,7 +16,6 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/duration"
-	"github.com/quandohq/quando/rules/plain"
 )
 
 // NewMute returns the command mute, which keeps rules from sending to a conversation.
@@ -130,7 +130,7 @@ func (f *muteFlags) find(cmd *cobra.Command, v *view.View, text string) (journal
 		who.Workspace, who.Lane = workspace, lane
 		return who, err
 	}
-	if id := strings.TrimPrefix(lane, conversationLane("")); plain.IsUUID(id) {
+	if id := strings.TrimPrefix(lane, conversationLane("")); uuid.Validate(id) == nil {
 		workspace := f.workspace
 		if workspace == "" {
 			workspace = config.DefaultWorkspaceName

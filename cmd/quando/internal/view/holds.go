@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 )
 
 // HoldWords says what a hold stops, since when and why.
@@ -70,7 +70,7 @@ func HoldRemedy(h journal.Hold, now time.Time, ahead func(time.Time) string) str
 		command += " --workspace " + h.Workspace
 	}
 	if h.Lane != "" {
-		command += " --conversation " + strings.TrimPrefix(h.Lane, actions.ConversationLane(""))
+		command += " --conversation " + strings.TrimPrefix(h.Lane, rules.LaneOf("conversation", ""))
 	}
 	if h.Kind == journal.HoldSafety {
 		return "find out why it sent so much, then: " + command
