@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -91,5 +92,29 @@ rules:
 			d.expect(send + "Somebody will call you")
 			d.wantStates("quiet", journal.Done)
 		})
+	}
+}
+
+// TestMuteNamesItsRun shows that a mute says which run it is of, also if that is the first step of
+// a run whose event is not recorded yet, and that a skipped step says until when.
+func TestMuteNamesItsRun(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ mute: 1h }, { send_message: never }] }
+`)
+	d.customer(ana, "hello")
+	d.expect()
+	mutes := must(d.journal.Mutes(t.Context(), d.clock.Now()))
+	runs := d.runs("it")
+	if len(mutes) != 1 || len(runs) != 1 || mutes[0].Run != runs[0].ID || mutes[0].Rule != "it" || !mutes[0].Until.Equal(mutes[0].Since.Add(time.Hour)) {
+		t.Fatalf("the mute %+v is of the run %+v", mutes, runs)
+	}
+	run := must(d.journal.FindRun(t.Context(), runs[0].ID))
+	if step := run.Steps[1]; step.State != journal.StepSkipped || !strings.Contains(string(step.Record), "the conversation is muted until") {
+		t.Errorf("the message: %s %s", step.State, step.Record)
+	}
+	d.pass(2 * time.Hour)
+	if mutes := must(d.journal.Mutes(t.Context(), d.clock.Now())); len(mutes) > 0 {
+		t.Errorf("still muted: %+v", mutes)
 	}
 }

@@ -79,6 +79,12 @@ func (k *walk) mute(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 	if k.stopped() {
 		return parked, nil
 	}
+	if k.run.ID == 0 {
+		// The mute names its run, so the run needs its number first.
+		if err := k.save(ctx, false); err != nil || k.refused[k.run] {
+			return parked, err
+		}
+	}
 	k.change.Mutes = append(k.change.Mutes, journal.MuteChange{
 		Mute: journal.Mute{Workspace: k.run.Workspace, Lane: lane, Rule: k.run.Rule, Run: k.run.ID, Since: k.now(), Until: m.Until}, Off: m.Off,
 	})
