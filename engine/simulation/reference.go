@@ -131,6 +131,8 @@ type occurrence struct {
 	came  time.Time // when it was heard: an item of a tick that had to wait, later than it happened
 	order int       // in which it was decided; 0 if not yet
 
+	claimed bool // a wait_for took it
+
 	message *said // and what else it carries, as it was then
 	talk    *talkState
 	visit   *visitState

@@ -39,12 +39,13 @@ func (o *oracle) decide(e *occurrence) {
 		case o.cancels(r, e):
 			r.leave(e.lane)
 		case r.listens != nil && r.listens.hears(r, e):
-			r.wake = o.now
+			r.hear(e)
 		}
 	}
+	claimed := e.claimed || o.isClaimed(o.causeOf(e))
 	var fired []*firedRule
 	for _, rule := range o.rules() {
-		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
+		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || claimed && !rule.Claimed || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
 		}
 		switch {
@@ -57,6 +58,41 @@ func (o *oracle) decide(e *occurrence) {
 		}
 	}
 	o.begin(fired)
+}
+
+// causeOf returns the customer's message that caused an event: it opened the attendance, which may
+// have a card, or it is what is new in the conversation. Looked up in the sandbox: the service
+// raises them in this order, with nothing in between.
+func (o *oracle) causeOf(e *occurrence) *occurrence {
+	at := slices.Index(o.told, e)
+	if at < 0 || e.Cause != "" {
+		return nil
+	}
+	is := func(i int, typ string) bool {
+		return i >= 0 && i < len(o.told) && o.told[i].Type == typ && o.told[i].Customer == e.Customer && o.told[i].At.Equal(e.At) && o.told[i].Cause == ""
+	}
+	switch {
+	case e.Type == "conversation.updated" && is(at-1, "message.received"):
+		return o.told[at-1]
+	case e.Type == "attendance.opened" && is(at+1, "message.received"):
+		return o.told[at+1]
+	}
+	return nil
+}
+
+// isClaimed reports whether a wait_for took a message or, where it was not decided yet, will take
+// it.
+func (o *oracle) isClaimed(message *occurrence) bool {
+	if message == nil || message.order > 0 {
+		return message != nil && message.claimed
+	}
+	return slices.ContainsFunc(o.runs, func(r *oracleRun) bool {
+		if r.state == over || r.home != message.lane || r.listens == nil || o.cancels(r, message) || !r.listens.hears(r, message) {
+			return false
+		}
+		yes, _ := r.listens.takes(r, message)
+		return yes && r.listens.step.Claims
+	})
 }
 
 // matches reports whether an event's type is what a rule names, which may be a pattern.

@@ -76,6 +76,9 @@ func (w *writer) rule(r *Rule) {
 	if r.FromAny {
 		w.line(2, "from: any")
 	}
+	if r.Claimed {
+		w.line(2, "claimed: run")
+	}
 	if g := r.Gather; g != nil {
 		if g.AtMost > 0 {
 			w.line(2, "gather: { quiet: %s, at_most: %s }", length(g.Quiet), length(g.AtMost))
@@ -268,7 +271,9 @@ func (w *writer) control(depth int, s *Step) {
 			w.line(depth+3, "if: %s", expression(s.Cond))
 		}
 		w.line(depth+3, "timeout: %s", span)
-		w.line(depth+3, "claim: false") // the reference does not know claims
+		if !s.Claims {
+			w.line(depth+3, "claim: false")
+		}
 	case "stop_if":
 		w.line(depth, "- stop_if: %s", expression(s.Cond))
 	case "choose":

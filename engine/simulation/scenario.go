@@ -55,6 +55,7 @@ type Rule struct {
 	Sample   int    // percent; 0 is all
 	When     When
 	FromAny  bool
+	Claimed  bool // claimed: run
 	Gather   *Gather
 	If       []Cond
 	By       string // an expression: "" (the lane), "contact.id", "event.type", "conversation.kind" or "contact.id + event.type"
@@ -158,6 +159,7 @@ type Step struct {
 	Calendar string        // "" is plain time: "15m of office"
 	Until    string        // wait: {until: next_open("office")}: the calendar's name; Wait is 0 then
 	Events   []string      // wait_for
+	Claims   bool          // wait_for: what it takes starts no rule; without, it is written claim: false
 	Cond     *Cond         // wait_for, stop_if
 	Branches []Branch      // choose; the last may have no If: else
 	Items    []string      // for_each over a list of texts; as: item
