@@ -139,6 +139,10 @@ func (g *generator) scenario(seed uint64) {
 		g.absence()
 		return
 	}
+	if g.s.Exact && g.chance(5) {
+		g.claims()
+		return
+	}
 	g.outreach = !g.s.Exact && g.chance(15)
 	g.large = g.rand.IntN(200) == 0
 	g.bursts = g.chance(35)

@@ -60,28 +60,34 @@ func (o *oracle) decide(e *occurrence) {
 	o.begin(fired)
 }
 
-// causeOf returns the customer's message that caused an event: it opened the attendance, or it is
-// what is new in the conversation. Looked up in the sandbox: the service raises a message right
-// behind the attendance that it opened. Looked up in the engine: an update that shows a message as
-// the newest came of it, if it came within five seconds.
+// causeOf returns the customer's message that caused an event: it opened the attendance, which may
+// have a card, or it is what is new in the conversation. Looked up in the sandbox: the service
+// raises a message right behind the attendance that it opened, and the card between them. Looked up
+// in the engine: an update that shows a message as the newest came of it, if it came within five
+// seconds.
 func (o *oracle) causeOf(e *occurrence) *occurrence {
 	at := slices.Index(o.told, e)
 	if at < 0 || e.Cause != "" {
 		return nil
 	}
-	if next := at + 1; e.Type == "attendance.opened" && next < len(o.told) && o.told[next].Type == "message.received" && o.told[next].Customer == e.Customer {
-		return o.told[next]
+	is := func(i int, typ string) bool {
+		return i < len(o.told) && o.told[i].Type == typ && o.told[i].Customer == e.Customer
 	}
-	if e.Type != "conversation.updated" {
-		return nil
-	}
-	for _, before := range slices.Backward(o.told[:at]) {
-		if before.message != nil && before.Customer == e.Customer {
+	switch {
+	case e.Type == "conversation.updated":
+		for _, before := range slices.Backward(o.told[:at]) {
+			if before.message == nil || before.Customer != e.Customer {
+				continue
+			}
 			if before.Type == "message.received" && e.At.Sub(before.At) <= 5*time.Second {
 				return before
 			}
 			return nil
 		}
+	case e.Type == "attendance.opened" && is(at+1, "kanban.card.created") && is(at+2, "message.received"):
+		return o.told[at+2]
+	case e.Type == "attendance.opened" && is(at+1, "message.received"), e.Type == "kanban.card.created" && at > 0 && is(at-1, "attendance.opened") && is(at+1, "message.received"):
+		return o.told[at+1]
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ type Scenario struct {
 	Seed      uint64
 	Exact     bool          // what goes wrong does not change when things happened: the effects are those of the undisturbed desk
 	Away      bool          // of an exact one: the engine is away when a wait ends, and the effects come when it is back
+	Reordered bool          // of an exact one: deliveries come late, in any order, and each attendance has a card
 	Start     time.Time     // when the story begins, to the second
 	Length    time.Duration // how long it is simulated
 	Customers []string      // names; customer i has the phone number +55119000000 and i as two digits
