@@ -275,7 +275,7 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 	end := s.Start.Add(s.Length)
 	claimable := s.claimable()
 	for _, r := range s.steady() {
-		plain := r.Stage == "" && r.Sample == 0 && len(r.When.Events) > 0 && r.Gather == nil && len(r.If) == 0 && r.By == "" && r.Limit == nil && r.Max == 0 && len(r.CancelOn) == 0 &&
+		plain := r.Stage == "" && r.Sample == 0 && r.Split == "" && len(r.When.Events) > 0 && r.Gather == nil && len(r.If) == 0 && r.By == "" && r.Limit == nil && r.Max == 0 && len(r.CancelOn) == 0 &&
 			(r.Mode == "" || r.Mode == "queued" || r.Mode == "parallel") && r.Late.SkipAfter <= 0
 		waits := false
 		walkSteps(r.Do, func(st *Step) { waits = waits || st.Verb == "wait" || st.Verb == "wait_for" })

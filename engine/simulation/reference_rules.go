@@ -10,14 +10,20 @@ import (
 
 // ---- Rules: which of them an event starts.
 
-// rules returns the rules in use, in the order of their ids.
-func (o *oracle) rules() (list []*Rule) {
+// inUse returns the rules in use, drafts included.
+func (o *oracle) inUse() []Rule {
 	used, other := o.scenario.Rules, o.scenario.Other
 	for _, a := range o.scenario.Story {
 		if a.Kind == ActReloads && other != nil && !o.scenario.Start.Add(a.At).After(o.now) {
 			used, other = other, used
 		}
 	}
+	return used
+}
+
+// rules returns the rules that may start, in the order of their ids.
+func (o *oracle) rules() (list []*Rule) {
+	used := o.inUse()
 	for i := range used {
 		if used[i].Stage != "draft" {
 			list = append(list, &used[i])
@@ -266,7 +272,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *firedRule {
 	if rule.Limit != nil && rule.Limit.By != "" && ok {
 		limitBy, ok = o.by(rule.Limit.By, f)
 	}
-	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
+	if !ok || rule.Stage == "shadow" || !o.sampled(rule, by) {
 		return nil
 	}
 	o.pin(rule, f)
@@ -352,18 +358,30 @@ func (o *oracle) promote() {
 	}
 }
 
-// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own.
-func sampled(rule *Rule, by string) bool {
+// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own,
+// and a group is split in the order of the rules' ids, the rest behind the shares.
+func (o *oracle) sampled(rule *Rule, by string) bool {
+	name, from, to := rule.ID, 0, rule.Sample
+	if rule.Split != "" {
+		name = "split " + rule.Split
+		for _, r := range o.inUse() {
+			if r.Split == rule.Split && r.Sample > 0 && (r.ID < rule.ID || rule.Sample == 0) && r.ID != rule.ID {
+				from += r.Sample
+			}
+		}
+		to += from
+	}
 	if rule.Sample == 0 {
-		return true
+		to = 100
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(rule.ID + "\x00" + by)) // it cannot fail
+	_, _ = sum.Write([]byte(name + "\x00" + by)) // it cannot fail
 	n := sum.Sum64()
 	for _, factor := range []uint64{0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53, 1} {
 		n = (n ^ n>>33) * factor
 	}
-	return float64(n)/math.MaxUint64 < float64(rule.Sample)/100
+	part := float64(n) / math.MaxUint64 * 100
+	return part >= float64(from) && (part < float64(to) || to == 100)
 }
 
 // cancels reports whether an event ends a run: one of cancel_on that happened not before what

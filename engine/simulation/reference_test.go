@@ -445,3 +445,33 @@ func TestReferenceClaims(t *testing.T) {
 	d.card(2*time.Minute, "kanban.card.created", "Ada", "c1", "Deals", "New")
 	d.expect(t, s, "2m0s Ada send_message r2/s1", "2m0s Ada send_message r5/s1", thanks)
 }
+
+// Every customer is in exactly one part of a group.
+func TestReferenceSplits(t *testing.T) {
+	d := newMadeUp()
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("C%d", i))
+		d.says(0, names[i], "hello")
+	}
+	part := func(id string, share int) Rule {
+		return Rule{ID: id, Sample: share, Split: "group", When: hearing("message.received"), Do: []Step{writes("")}}
+	}
+	s := ruled(part("r1", 30), part("r2", 0), part("r3", 30))
+	s.Start, s.Length, s.Customers = monday, time.Hour, names
+	times, parts := map[string]int{}, map[string]int{}
+	for _, e := range Expect(s, &d.history) {
+		times[e.Customer]++
+		parts[e.Detail[:2]]++
+	}
+	for _, name := range names {
+		if times[name] != 1 {
+			t.Errorf("%s is in %d parts", name, times[name])
+		}
+	}
+	for _, r := range s.Rules {
+		if n := parts[r.ID]; n < 5 || n > 25 {
+			t.Errorf("%s has %d of 40", r.ID, n)
+		}
+	}
+}

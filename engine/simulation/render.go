@@ -69,7 +69,12 @@ func (w *writer) rule(r *Rule) {
 	if r.Stage != "" {
 		w.line(2, "stage: %s", r.Stage)
 	}
-	if r.Sample > 0 {
+	switch {
+	case r.Split != "" && r.Sample == 0:
+		w.line(2, "sample: { rest: %s }", r.Split)
+	case r.Split != "":
+		w.line(2, "sample: { share: %d%%, of: %s }", r.Sample, r.Split)
+	case r.Sample > 0:
 		w.line(2, "sample: %d%%", r.Sample)
 	}
 	w.line(2, "when: %s", whenYAML(&r.When))

@@ -53,7 +53,8 @@ var Calendars = []string{"office", "night"}
 type Rule struct {
 	ID       string
 	Stage    string // "", draft or shadow
-	Sample   int    // percent; 0 is all
+	Sample   int    // percent; 0 is all, and of a Split the rest
+	Split    string // the group that Sample is a share of; "" is none
 	When     When
 	FromAny  bool
 	Claimed  bool // claimed: run

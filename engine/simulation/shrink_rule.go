@@ -234,7 +234,7 @@ func dropKeys(s *Scenario) []edit {
 		clear(r.By != "", func(r *Rule) { r.By = "" })
 		clear(r.Mode != "", func(r *Rule) { r.Mode = "" })
 		clear(r.Stage != "", func(r *Rule) { r.Stage = "" })
-		clear(r.Sample > 0, func(r *Rule) { r.Sample = 0 })
+		clear(r.Sample > 0 || r.Split != "", func(r *Rule) { r.Sample, r.Split = 0, "" })
 		clear(r.FromAny, func(r *Rule) { r.FromAny = false })
 		clear(r.Claimed, func(r *Rule) { r.Claimed = false })
 		clear(r.Late != Late{}, func(r *Rule) { r.Late = Late{} })

@@ -222,4 +222,7 @@ var bySimulation = []Bug{
 	{Name: "an answer that comes after what it caused claims nothing of that", Edits: []Edit{
 		{"engine/claim.go", `err != nil || lane != v.lane.Name || !slices`, `err != nil || lane == v.lane.Name || !slices`},
 	}},
+	{Name: "the parts of a split overlap", Edits: []Edit{
+		{"engine/decide.go", `		name, from, to = "split "+s.Group, s.From, s.To`, `		from, to = s.From, s.To`},
+	}},
 }
