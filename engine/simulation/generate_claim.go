@@ -23,6 +23,9 @@ func (g *generator) claims() {
 	if g.chance(40) {
 		asks.When.Events, asks.If = []string{vocabulary.MessageReceived}, []Cond{{Kind: CondTextIs, Text: "hello"}}
 	}
+	if g.chance(12) {
+		asks.Stage = "shadow"
+	}
 	wait := Step{Name: "s2", Verb: "wait_for", ID: "answer1", Wait: claimWait, Events: []string{vocabulary.MessageReceived}, Claims: g.chance(85)}
 	if g.chance(70) {
 		wait.Cond = &Cond{Kind: CondAny, Of: []Cond{{Kind: CondTextIs, Text: "1"}, {Kind: CondTextIs, Text: "2"}}}

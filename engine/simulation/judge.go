@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // The judges check what the service saw, against the rules of the scenario. They share no code with
@@ -301,8 +299,8 @@ func (s *Scenario) claimable() (types []string) {
 			types = union(types, st.Events)
 		}
 	})
-	if slices.Contains(types, vocabulary.MessageReceived) {
-		types = union(types, []string{vocabulary.AttendanceOpened, vocabulary.ConversationUpdated, vocabulary.CardCreated})
+	if slices.Contains(types, "message.received") {
+		types = union(types, []string{"attendance.opened", "conversation.updated", "kanban.card.created"})
 	}
 	return types
 }
