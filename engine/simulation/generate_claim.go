@@ -32,11 +32,14 @@ func (g *generator) claims() {
 	}
 	none := Branch{If: &Cond{Kind: CondNoAnswer, Text: "answer1"}, Do: []Step{{Name: "s4", Verb: "send_message", Text: "price"}}}
 	some := Branch{Do: []Step{{Name: "s5", Verb: "send_message", Text: "thanks"}}}
+	if g.chance(40) {
+		some.Do = append(some.Do, Step{Name: "s6", Verb: "create_card", Text: "thanks", Board: "Deals"})
+	}
 	asks.Do = []Step{{Name: "s1", Verb: "send_message", Text: "1"}, wait, {Name: "s3", Verb: "choose", Branches: []Branch{none, some}}}
 	g.s.Rules = []Rule{asks}
 	caused := []string{vocabulary.MessageReceived, vocabulary.AttendanceOpened, vocabulary.CardCreated, vocabulary.ConversationUpdated}
 	for i, event := range sample(g, caused, g.between(1, 4)) {
-		r := Rule{ID: fmt.Sprintf("r%d", i+2), When: When{Events: []string{event}}, Mode: "parallel", Claimed: g.chance(15)}
+		r := Rule{ID: fmt.Sprintf("r%d", i+2), When: When{Events: []string{event}}, Mode: "parallel", Claimed: g.chance(15), FromAny: event == vocabulary.CardCreated && g.chance(50)}
 		r.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
 		g.s.Rules = append(g.s.Rules, r)
 	}
