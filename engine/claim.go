@@ -120,7 +120,7 @@ func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string
 		return at, "", err
 	}
 	at, conversation = f.event.CreatedAt, f.about.Conversation
-	if f.event.Type == vocabulary.ConversationUpdated {
+	if f.event.Type == vocabulary.ConversationUpdated || conversation == "" && f.about.Attendance == "" {
 		return at, conversation, nil
 	}
 	told, err := f.Fact(ctx, "attendance")
