@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,10 +25,10 @@ type claim struct {
 }
 
 // claimOf returns the claim on an event; nil if there is none. claimed is what a wait_for of the
-// lane has taken the event for.
-func (v *visit) claimOf(ctx context.Context, e *journal.Event, f *facts, claimed *claim) (c *claim, err error) {
+// lane has taken the event for. No message caused what a rule did.
+func (v *visit) claimOf(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, claimed *claim) (c *claim, err error) {
 	c = claimed
-	if c == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {
+	if c == nil && own == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {
 		c, err = v.claimOfCause(ctx, e, f)
 	}
 	if c == nil || err != nil {
@@ -91,11 +90,15 @@ func (v *visit) claimOfCause(ctx context.Context, e *journal.Event, f *facts) (*
 			continue
 		}
 		of := v.factsOf(message)
+		end, err := v.endingOf(ctx, r, message, of)
+		if err != nil {
+			return nil, err
+		}
 		step, err := v.waitingStep(ctx, r, message, of)
 		if err != nil {
 			return nil, err
 		}
-		if step == nil {
+		if step == nil || end.state != "" {
 			continue
 		}
 		taken, err := v.wouldTake(ctx, r, message)
@@ -109,14 +112,15 @@ func (v *visit) claimOfCause(ctx context.Context, e *journal.Event, f *facts) (*
 	return nil, nil
 }
 
-// causedAt returns when the message came that may have caused the event, and its conversation. A
-// card that belongs to an attendance was caused by what opened the attendance.
+// causedAt returns when the message came that may have caused the event, and its conversation;
+// empty if no message can have. What opened an attendance also caused the card that came with it: a
+// card belongs to the attendance that it names or, if it names none, to the open one.
 func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string, err error) {
 	if err := f.load(ctx); err != nil {
 		return at, "", err
 	}
 	at, conversation = f.event.CreatedAt, f.about.Conversation
-	if f.about.Attendance == "" || f.event.Type == vocabulary.ConversationUpdated {
+	if f.event.Type == vocabulary.ConversationUpdated || conversation == "" && f.about.Attendance == "" {
 		return at, conversation, nil
 	}
 	told, err := f.Fact(ctx, "attendance")
@@ -124,7 +128,11 @@ func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string
 		return at, "", err
 	}
 	attendance, _ := told.(map[string]any)
-	if opened, ok := attendance["opened_at"].(time.Time); ok {
+	opened, known := attendance["opened_at"].(time.Time)
+	if f.event.Type == vocabulary.CardCreated && (!known || at.Sub(opened).Abs() > clockSlack) {
+		return at, "", nil
+	}
+	if known {
 		at = opened
 	}
 	if id, _ := attendance["conversation_id"].(string); conversation == "" {
@@ -136,9 +144,8 @@ func (f *facts) causedAt(ctx context.Context) (at time.Time, conversation string
 // maxCauses is how many messages around an event are looked at.
 const maxCauses = 50
 
-// causeOf returns the customer's message that caused an event: the last one before it, or the next
-// one, if that came within the slack of clocks. A message that is not recorded yet has no sequence
-// number.
+// causeOf returns the customer's message that caused an event: the one that came closest to it,
+// within the slack of clocks. A message that is not recorded yet has no sequence number.
 func (v *visit) causeOf(ctx context.Context, e *journal.Event, f *facts, at time.Time, conversation string) (*journal.Event, error) {
 	lane := actions.ConversationLane(conversation)
 	since := earlier(at, e.CreatedAt).Add(-clockSlack)
@@ -168,13 +175,14 @@ func (v *visit) causeOf(ctx context.Context, e *journal.Event, f *facts, at time
 	return v.nearest(ctx, near, e, f, at)
 }
 
-// nearest returns which of the messages caused an event that happened at a time.
+// nearest returns which of the messages caused an event that happened at a time. Of those that came
+// equally close, it is the first: the attendance was open by the time of the others.
 func (v *visit) nearest(ctx context.Context, messages []*journal.Event, e *journal.Event, f *facts, at time.Time) (*journal.Event, error) {
 	last, err := f.lastMessage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var before, after *journal.Event
+	var cause *journal.Event
 	for _, m := range messages {
 		if min(at.Sub(m.CreatedAt).Abs(), e.CreatedAt.Sub(m.CreatedAt).Abs()) > clockSlack {
 			continue
@@ -188,13 +196,11 @@ func (v *visit) nearest(ctx context.Context, messages []*journal.Event, e *journ
 				continue
 			}
 		}
-		if later := m.CreatedAt.After(e.CreatedAt) && m.CreatedAt.After(at); !later {
-			before = m
-		} else if after == nil {
-			after = m
+		if cause == nil || at.Sub(m.CreatedAt).Abs() < at.Sub(cause.CreatedAt).Abs() {
+			cause = m
 		}
 	}
-	return cmp.Or(before, after), nil
+	return cause, nil
 }
 
 // lastMessage returns the id of the newest message that an update of a conversation shows; empty if

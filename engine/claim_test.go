@@ -153,12 +153,13 @@ func TestWhatIsNotClaimed(t *testing.T) {
 		then  func(*desk)
 		want  map[string]journal.Outcome
 	}{
-		"a message that is no answer":       {quietSurvey, "hello again", nil, fired},
-		"claim: false":                      {replaced("timeout: 24h", "timeout: 24h, claim: false"), "5", nil, map[string]journal.Outcome{"greet": journal.Fired, "opened": journal.Fired, "card": journal.Fired}},
-		"the wait of a shadow rule":         {replaced("- id: survey", "- id: survey\n    stage: shadow"), "5", nil, fired},
-		"the customer's next message":       {quietSurvey, "5", func(d *desk) { d.customer(ana, "4") }, map[string]journal.Outcome{"greet": journal.Fired, "opened": journal.Claimed, "card": journal.Claimed, "update": journal.Fired}},
-		"what a person does next":           {quietSurvey, "5", func(d *desk) { d.pass(time.Minute); d.transfer("Sales") }, map[string]journal.Outcome{"greet": journal.Claimed, "opened": journal.Claimed, "card": journal.Claimed, "update": journal.Fired}},
-		"a rule that takes it all the same": {replaced("id: opened,", "id: opened, claimed: run,"), "5", nil, map[string]journal.Outcome{"greet": journal.Claimed, "opened": journal.Fired, "card": journal.Claimed}},
+		"a message that is no answer":           {quietSurvey, "hello again", nil, fired},
+		"claim: false":                          {replaced("timeout: 24h", "timeout: 24h, claim: false"), "5", nil, map[string]journal.Outcome{"greet": journal.Fired, "opened": journal.Fired, "card": journal.Fired}},
+		"the wait of a shadow rule":             {replaced("- id: survey", "- id: survey\n    stage: shadow"), "5", nil, fired},
+		"the customer's next message":           {quietSurvey, "5", func(d *desk) { d.customer(ana, "4") }, map[string]journal.Outcome{"greet": journal.Fired, "opened": journal.Claimed, "card": journal.Claimed, "update": journal.Fired}},
+		"what a person does next":               {quietSurvey, "5", func(d *desk) { d.pass(time.Minute); d.transfer("Sales") }, map[string]journal.Outcome{"greet": journal.Claimed, "opened": journal.Claimed, "card": journal.Claimed, "update": journal.Fired}},
+		"a rule that takes it all the same":     {replaced("id: opened,", "id: opened, claimed: run,"), "5", nil, map[string]journal.Outcome{"greet": journal.Claimed, "opened": journal.Fired, "card": journal.Claimed}},
+		"the answer to a question that it ends": {replaced("when: attendance.closed", "when: attendance.closed\n    cancel_on: [message.received]"), "5", nil, fired},
 		"the next attendance": {quietSurvey, "5", func(d *desk) {
 			d.pass(time.Minute)
 			d.closes()
@@ -185,6 +186,46 @@ func TestWhatIsNotClaimed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCardIsNotClaimed shows that a card starts rules although an answer came a moment before: a
+// rule made it, or a person did, and the answer opened no attendance.
+func TestCardIsNotClaimed(t *testing.T) {
+	t.Parallel()
+	const menu = `
+rules:
+  - id: menu
+    when: message.received
+    if: message.text == "hello"
+    do:
+      - send_message: "Sales or support?"
+      - wait_for: { event: message.received, timeout: 1h }
+      - create_card: { board: Sales, title: "A lead", conversation: "{{ conversation.id }}" }
+  - { id: greet, when: message.received, do: [{ log: x }] }
+  - { id: card, when: kanban.card.created, from: any, if: card.board_name == "Sales", do: [{ log: x }] }
+`
+	d := newDesk(t, menu)
+	w := d.customer(ana, "hello")
+	d.pass(time.Minute)
+	d.customer(ana, "sales")
+	d.pass(time.Second)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "By hand", Conversation: w.Conversation.String()}))
+	d.pass(time.Minute)
+	d.wantOutcomes("greet", journal.Fired, journal.Claimed)
+	d.wantOutcomes("card", journal.Fired, journal.Fired)
+}
+
+// TestAnswerRightAfterAMessage shows that the first of two messages of one instant has opened the
+// attendance, which the second, the answer, does not claim.
+func TestAnswerRightAfterAMessage(t *testing.T) {
+	t.Parallel()
+	d := asked(t, quietSurvey)
+	d.customer(ana, "hello again")
+	d.customer(ana, "5")
+	d.pass(time.Minute)
+	d.wantOutcomes("greet", journal.Fired, journal.Fired, journal.Claimed)
+	d.wantOutcomes("opened", journal.Fired, journal.Fired)
+	d.wantOutcomes("card", journal.Fired, journal.Fired)
 }
 
 // TestClaimSurvives shows that an answer is claimed once, although the engine stops between its

@@ -120,7 +120,7 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 	if err != nil {
 		return err
 	}
-	claim, err := v.claimOf(ctx, e, f, effects.claim)
+	claim, err := v.claimOf(ctx, e, f, own, effects.claim)
 	if err != nil {
 		return err
 	}

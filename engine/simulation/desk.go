@@ -89,6 +89,9 @@ func openDesk(w *world) (*desk, error) {
 		}
 		boards = append(boards, map[string]any{"name": name, "stages": stages})
 	}
+	if w.scenario.Reordered {
+		boards = append(boards, map[string]any{"name": "Attendances", "stages": named([]string{"Open", "Done"})})
+	}
 	for i, name := range w.scenario.Customers {
 		contacts = append(contacts, map[string]any{"id": contactID(i), "name": name, "phone": phone(i)})
 	}

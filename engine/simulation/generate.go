@@ -139,6 +139,10 @@ func (g *generator) scenario(seed uint64) {
 		g.absence()
 		return
 	}
+	if g.s.Exact && g.chance(5) {
+		g.claims()
+		return
+	}
 	g.outreach = !g.s.Exact && g.chance(15)
 	g.large = g.rand.IntN(200) == 0
 	g.bursts = g.chance(35)
@@ -162,6 +166,9 @@ func (g *generator) scenario(seed uint64) {
 	g.rules(n)
 	if g.outreach {
 		g.reachOut()
+	}
+	if !g.large && g.chance(5) {
+		g.split()
 	}
 	if g.chance(6) {
 		g.s.Safety = g.safety()
@@ -218,7 +225,7 @@ func (g *generator) reachOut() {
 	second.When = When{Events: []string{pick(g, vocabulary.AttendanceOpened, vocabulary.AttendanceOpened, vocabulary.MessageSent)}}
 	second.FromAny, second.Gather, second.If, second.Stage, second.By, second.Limit = false, nil, nil, "", "", nil
 	second.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
-	second.OnError, second.CancelOn, second.Late, second.Sample, second.Mode = nil, nil, Late{}, 0, ""
+	second.OnError, second.CancelOn, second.Late, second.Sample, second.Split, second.Mode = nil, nil, Late{}, 0, "", ""
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
 }
 
@@ -252,6 +259,23 @@ func (g *generator) start() time.Time {
 		at = at.Add(time.Duration(g.rand.IntN(3600)) * time.Second)
 	}
 	return at
+}
+
+// split lets copies of a rule share its customers with it.
+func (g *generator) split() {
+	r := &g.s.Rules[g.rand.IntN(len(g.s.Rules))]
+	parts := cloneRules([]Rule{*r, *r})
+	if g.chance(40) {
+		parts = cloneRules([]Rule{*r, *r, *r})
+	}
+	shares := pick(g, []int{10, 0, 50}, []int{50, 50, 0}, []int{30, 40, 0}, []int{0, 30, 30})
+	for i := range parts {
+		if parts[i].Sample, parts[i].Split = shares[i], "group"; i > 0 {
+			parts[i].ID = fmt.Sprintf("r%d", len(g.s.Rules)+i)
+		}
+	}
+	*r = parts[0]
+	g.s.Rules = append(g.s.Rules, parts[1:]...)
 }
 
 func (g *generator) safety() Safety {

@@ -30,7 +30,7 @@ func (g *generator) absence() {
 	r.Do = append(r.Do, g.send(f))
 	r.Do[0].To = ""
 	if asks {
-		wait := Step{Name: g.name(), Verb: "wait_for", ID: "answer1", Wait: mark + after, Events: []string{vocabulary.MessageReceived}}
+		wait := Step{Name: g.name(), Verb: "wait_for", ID: "answer1", Wait: mark + after, Events: []string{vocabulary.MessageReceived}, Claims: g.chance(85)}
 		answered := Branch{If: &Cond{Kind: CondNoAnswer, Not: true, Text: "answer1"}, Do: []Step{{Name: g.name(), Verb: "send_message", Text: "thanks"}}}
 		otherwise := Branch{Do: []Step{{Name: g.name(), Verb: "send_message", Text: "price"}}}
 		r.Do = append(r.Do, wait, Step{Name: g.name(), Verb: "choose", Branches: []Branch{answered, otherwise}})

@@ -29,6 +29,9 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 	if events && g.chance(15) {
 		r.FromAny = true
 	}
+	if events && g.chance(12) {
+		r.Claimed = true
+	}
 	if events && !r.FromAny && g.chance(18) && !plain {
 		r.Gather = g.gather()
 	}

@@ -296,7 +296,7 @@ func (g *generator) waitStep(f *known) Step {
 
 func (g *generator) waitFor(f *known, named bool) Step {
 	g.waits++
-	s := Step{Name: g.name(), Verb: "wait_for", Wait: g.wait(), Events: []string{vocabulary.MessageReceived}}
+	s := Step{Name: g.name(), Verb: "wait_for", Wait: g.wait(), Events: []string{vocabulary.MessageReceived}, Claims: g.chance(85)}
 	switch n := g.rand.IntN(100); {
 	case n < 70:
 		if g.chance(60) {

@@ -34,7 +34,7 @@ func TestGenerateIsVaried(t *testing.T) {
 		t.Skip("it takes long")
 	}
 	const seeds = 1000
-	exact, calm, large, started, rules := 0, 0, 0, 0, 0
+	exact, calm, large, reordered, started, rules := 0, 0, 0, 0, 0, 0
 	kinds := map[string]int{}
 	for seed := range uint64(seeds) {
 		s := Generate(seed)
@@ -43,6 +43,9 @@ func TestGenerateIsVaried(t *testing.T) {
 		}
 		if len(s.Troubles) == 0 {
 			calm++
+		}
+		if s.Reordered {
+			reordered++
 		}
 		if len(s.Rules) == 10 {
 			large++
@@ -81,6 +84,7 @@ func TestGenerateIsVaried(t *testing.T) {
 	between("exact", exact, seeds*55/100, seeds*65/100)
 	between("without trouble", calm, seeds*30/100, seeds*55/100)
 	between("large", large, 1, seeds*2/100)
+	between("with an answer whose events come in any order", reordered, seeds*1/100, seeds*5/100)
 	between("rules that the story may start", started, rules*80/100, rules)
 	for _, kind := range []string{
 		ActSays, ActReplies, ActCloses, ActTransfers, ActCards, ActMoves, ActFires, ActPauses, ActResumes, ActReloads,
@@ -110,6 +114,12 @@ func TestExactTimesLieApart(t *testing.T) {
 		if s.Away {
 			if !keepsAway(s) {
 				t.Errorf("seed %d does not keep to what exact scenarios do whose engine is away", seed)
+			}
+			continue
+		}
+		if s.Reordered {
+			if !keepsClaims(s) {
+				t.Errorf("seed %d does not keep to what exact scenarios do whose deliveries come late", seed)
 			}
 			continue
 		}

@@ -271,8 +271,9 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 		return nil
 	}
 	end := s.Start.Add(s.Length)
+	claimable := s.claimable()
 	for _, r := range s.steady() {
-		plain := r.Stage == "" && r.Sample == 0 && len(r.When.Events) > 0 && r.Gather == nil && len(r.If) == 0 && r.By == "" && r.Limit == nil && r.Max == 0 && len(r.CancelOn) == 0 &&
+		plain := r.Stage == "" && r.Sample == 0 && r.Split == "" && len(r.When.Events) > 0 && r.Gather == nil && len(r.If) == 0 && r.By == "" && r.Limit == nil && r.Max == 0 && len(r.CancelOn) == 0 &&
 			(r.Mode == "" || r.Mode == "queued" || r.Mode == "parallel") && r.Late.SkipAfter <= 0
 		waits := false
 		walkSteps(r.Do, func(st *Step) { waits = waits || st.Verb == "wait" || st.Verb == "wait_for" })
@@ -282,13 +283,26 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 		effects := firstEffects(r, o)
 		for i := range o.Events {
 			e := &o.Events[i]
-			if slices.Contains(r.When.Events, e.Type) && e.Cause == "" && !e.Heard.IsZero() && e.Heard.Sub(e.At) < 25*time.Minute && e.At.Add(slack+s.away()).Before(end) && e.Customer != "" &&
+			if slices.Contains(r.When.Events, e.Type) && (r.Claimed || !slices.Contains(claimable, e.Type)) && e.Cause == "" && !e.Heard.IsZero() && e.Heard.Sub(e.At) < 25*time.Minute && e.At.Add(slack+s.away()).Before(end) && e.Customer != "" &&
 				!slices.ContainsFunc(effects, func(f Effect) bool { return e.isCalled(f.Event) }) {
 				broken = append(broken, fmt.Sprintf("%s of %s at %s, heard at %s: %s did nothing about it", e.Type, e.Customer, clock(e.At), clock(e.Heard), r.ID))
 			}
 		}
 	}
 	return broken
+}
+
+// claimable returns the types of the events that a wait_for may claim.
+func (s *Scenario) claimable() (types []string) {
+	everyStep(s.Rules, func(st *Step) {
+		if st.Claims {
+			types = union(types, st.Events)
+		}
+	})
+	if slices.Contains(types, "message.received") {
+		types = union(types, []string{"attendance.opened", "conversation.updated", "kanban.card.created"})
+	}
+	return types
 }
 
 // neverDecided finds events without a verdict, and runs that no engine continues, long after their

@@ -44,7 +44,7 @@ func Expect(s *Scenario, h *History) []Effect {
 		panic(err) // the program carries the zones with it
 	}
 	o := &oracle{
-		scenario: s, history: h, zone: zone, talks: map[string]*talkState{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]countedUse{}, folded: map[string]bool{},
+		scenario: s, history: h, zone: zone, talks: map[string]*talkState{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, lifted: map[int]bool{}, taken: map[string][]countedUse{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
 		o.told = append(o.told, o.read(&h.Events[i]))
@@ -87,6 +87,7 @@ type oracle struct {
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
 	bounded map[bound]bool          // safety bounds in force
+	lifted  map[int]bool            // stops of the history whose end was carried out
 	taken   map[string][]countedUse // of limits and bounds
 	folded  map[string]bool         // events already attributed to a call
 	effects []Effect
@@ -130,6 +131,8 @@ type occurrence struct {
 	heard int       // its number
 	came  time.Time // when it was heard: an item of a tick that had to wait, later than it happened
 	order int       // in which it was decided; 0 if not yet
+
+	claimed bool // a wait_for took it
 
 	message *said // and what else it carries, as it was then
 	talk    *talkState
@@ -362,31 +365,42 @@ type countedUse struct {
 }
 
 // stopped reports whether a person holds a rule or, with an empty one, everything, or a safety
-// bound stops it in a lane. Looked up in world.go: on a desk with an even seed a person's command
-// comes after what the engine does at that instant, else before.
+// bound stops it in a lane.
 func (o *oracle) stopped(rule, lane string) bool {
-	passed := func(t time.Time) bool {
-		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
-	}
 	for _, s := range o.history.Stops {
-		over := !s.To.IsZero() && passed(s.To)
-		if s.Rule == rule && passed(s.From) && !over {
+		if s.Rule == rule && o.passed(s.From) && (s.To.IsZero() || !o.passed(s.To)) {
 			return true
-		}
-		if s.Rule == rule && over && s.To.Equal(o.now) {
-			for b := range o.bounded { // `quando resume --rule` lifts that too, and resets the count
-				if b.rule == rule {
-					delete(o.bounded, b)
-					delete(o.taken, b.filled)
-				}
-			}
 		}
 	}
 	return o.bounded[bound{rule, "messages"}] || o.bounded[bound{rule, lane}]
 }
 
+// passed reports whether a person's command of a time was carried out. Looked up in world.go: on a
+// desk with an even seed it comes after what the engine does at that instant, else before.
+func (o *oracle) passed(t time.Time) bool {
+	return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
+}
+
+// lift lifts the bounds of rules that were resumed: `quando resume --rule` lifts them too, and
+// resets the count.
+func (o *oracle) lift() {
+	for i, s := range o.history.Stops {
+		if s.To.IsZero() || !o.passed(s.To) || o.lifted[i] {
+			continue
+		}
+		o.lifted[i] = true
+		for b := range o.bounded {
+			if b.rule == s.Rule {
+				delete(o.bounded, b)
+				delete(o.taken, b.filled)
+			}
+		}
+	}
+}
+
 // work processes the due lanes until none is left, and reports whether there was any.
 func (o *oracle) work() (busy bool) {
+	o.lift()
 	for !o.stopped("", "") { // what is stopped altogether waits, events included
 		o.turn++
 		due := map[string]time.Time{}

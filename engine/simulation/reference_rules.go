@@ -10,14 +10,20 @@ import (
 
 // ---- Rules: which of them an event starts.
 
-// rules returns the rules in use, in the order of their ids.
-func (o *oracle) rules() (list []*Rule) {
+// inUse returns the rules in use, drafts included.
+func (o *oracle) inUse() []Rule {
 	used, other := o.scenario.Rules, o.scenario.Other
 	for _, a := range o.scenario.Story {
 		if a.Kind == ActReloads && other != nil && !o.scenario.Start.Add(a.At).After(o.now) {
 			used, other = other, used
 		}
 	}
+	return used
+}
+
+// rules returns the rules that may start, in the order of their ids.
+func (o *oracle) rules() (list []*Rule) {
+	used := o.inUse()
 	for i := range used {
 		if used[i].Stage != "draft" {
 			list = append(list, &used[i])
@@ -39,12 +45,13 @@ func (o *oracle) decide(e *occurrence) {
 		case o.cancels(r, e):
 			r.leave(e.lane)
 		case r.listens != nil && r.listens.hears(r, e):
-			r.wake = o.now
+			r.hear(e)
 		}
 	}
+	claimed := e.claimed || o.isClaimed(o.causeOf(e))
 	var fired []*firedRule
 	for _, rule := range o.rules() {
-		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
+		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || claimed && !rule.Claimed || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
 		}
 		switch {
@@ -57,6 +64,53 @@ func (o *oracle) decide(e *occurrence) {
 		}
 	}
 	o.begin(fired)
+}
+
+// causeOf returns the customer's message that caused an event: it opened the attendance, which may
+// have a card, or it is what is new in the conversation. Looked up in the sandbox: the service
+// raises a message right behind the attendance that it opened, and the card between them. Looked up
+// in the engine: an update that shows a message as the newest came of it, if it came within five
+// seconds.
+func (o *oracle) causeOf(e *occurrence) *occurrence {
+	at := slices.Index(o.told, e)
+	if at < 0 || e.Cause != "" {
+		return nil
+	}
+	is := func(i int, typ string) bool {
+		return i < len(o.told) && o.told[i].Type == typ && o.told[i].Customer == e.Customer
+	}
+	switch {
+	case e.Type == "conversation.updated":
+		for _, before := range slices.Backward(o.told[:at]) {
+			if before.message == nil || before.Customer != e.Customer {
+				continue
+			}
+			if before.Type == "message.received" && e.At.Sub(before.At) <= 5*time.Second {
+				return before
+			}
+			return nil
+		}
+	case e.Type == "attendance.opened" && is(at+1, "kanban.card.created") && is(at+2, "message.received"):
+		return o.told[at+2]
+	case e.Type == "attendance.opened" && is(at+1, "message.received"), e.Type == "kanban.card.created" && at > 0 && is(at-1, "attendance.opened") && is(at+1, "message.received"):
+		return o.told[at+1]
+	}
+	return nil
+}
+
+// isClaimed reports whether a wait_for took a message or, where it was not decided yet, will take
+// it.
+func (o *oracle) isClaimed(message *occurrence) bool {
+	if message == nil || message.order > 0 {
+		return message != nil && message.claimed
+	}
+	return slices.ContainsFunc(o.runs, func(r *oracleRun) bool {
+		if r.state == over || r.home != message.lane || r.listens == nil || o.cancels(r, message) || !r.listens.hears(r, message) {
+			return false
+		}
+		yes, _ := r.listens.takes(r, message)
+		return yes && r.listens.step.Claims
+	})
 }
 
 // matches reports whether an event's type is what a rule names, which may be a pattern.
@@ -218,7 +272,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *firedRule {
 	if rule.Limit != nil && rule.Limit.By != "" && ok {
 		limitBy, ok = o.by(rule.Limit.By, f)
 	}
-	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
+	if !ok || rule.Stage == "shadow" || !o.sampled(rule, by) {
 		return nil
 	}
 	o.pin(rule, f)
@@ -304,18 +358,30 @@ func (o *oracle) promote() {
 	}
 }
 
-// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own.
-func sampled(rule *Rule, by string) bool {
+// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own,
+// and a group is split in the order of the rules' ids, the rest behind the shares.
+func (o *oracle) sampled(rule *Rule, by string) bool {
+	name, from, to := rule.ID, 0, rule.Sample
+	if rule.Split != "" {
+		name = "split " + rule.Split
+		for _, r := range o.inUse() {
+			if r.Split == rule.Split && r.Sample > 0 && (r.ID < rule.ID || rule.Sample == 0) && r.ID != rule.ID {
+				from += r.Sample
+			}
+		}
+		to += from
+	}
 	if rule.Sample == 0 {
-		return true
+		to = 100
 	}
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(rule.ID + "\x00" + by)) // it cannot fail
+	_, _ = sum.Write([]byte(name + "\x00" + by)) // it cannot fail
 	n := sum.Sum64()
 	for _, factor := range []uint64{0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53, 1} {
 		n = (n ^ n>>33) * factor
 	}
-	return float64(n)/math.MaxUint64 < float64(rule.Sample)/100
+	part := float64(n) / math.MaxUint64 * 100
+	return part >= float64(from) && (part < float64(to) || to == 100)
 }
 
 // cancels reports whether an event ends a run: one of cancel_on that happened not before what

@@ -68,7 +68,7 @@ func (r *oracleRun) due(by time.Time) bool {
 
 // isConcerned reports whether an event that was not decided yet may end the run, or its wait_for.
 func (r *oracleRun) isConcerned(e *occurrence) bool {
-	return e.lane == r.home && !r.began(e) && (r.next != nil && !e.At.Before(r.trigger.At) && slices.ContainsFunc(r.rule.CancelOn, func(m Match) bool { return m.Event == e.Type }) ||
+	return e.lane == r.home && !r.began(e) && (!e.At.Before(r.trigger.At) && slices.ContainsFunc(r.rule.CancelOn, func(m Match) bool { return m.Event == e.Type }) ||
 		r.listens != nil && slices.Contains(r.listens.events, e.Type) && !e.At.After(r.listens.until))
 }
 

@@ -167,11 +167,30 @@ type eventWait struct {
 	asked  time.Time // nor is what was written before the question, or at its instant
 	from   time.Time // nor, without a question, what happened before the step
 	until  time.Time
+	step   *Step
+	came   bool // what ends it, though the run may be on hold and not know
 }
 
-// hears reports whether an event may be what a run waits for.
+// hears reports whether an event may be what a run waits for; one that was not decided yet, whether
+// it may be that when it is.
 func (l *eventWait) hears(r *oracleRun, e *occurrence) bool {
-	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
+	return slices.Contains(l.events, e.Type) && (e.order == 0 || e.order > l.since) && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
+}
+
+// takes reports whether an event that a run's wait_for hears is its answer: the first for which the
+// condition is true. It is not ok if the condition fails.
+func (l *eventWait) takes(r *oracleRun, e *occurrence) (yes, ok bool) {
+	yes, ok = r.holds(l.step.Cond, r.oracle.facts(e), r.results)
+	return yes && ok && !l.came, ok
+}
+
+// hear lets an event come to the run's wait_for, which claims it if it is the answer. Looked up:
+// where it cannot tell whether an event is the answer, it claims nothing more.
+func (r *oracleRun) hear(e *occurrence) {
+	yes, ok := r.listens.takes(r, e)
+	r.wake = r.now
+	r.listens.came = r.listens.came || yes || !ok
+	e.claimed = e.claimed || yes && r.listens.step.Claims
 }
 
 // waitFor waits for an event. It accepts events since the run's last message or, if it has sent
@@ -181,7 +200,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
-	l := &eventWait{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
+	l := &eventWait{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s), step: s}
 	if r.asked.IsZero() {
 		l.from = r.from.Add(-5 * time.Second) // Looked up: the tolerated clock skew
 	}
@@ -189,7 +208,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	var came *occurrence
 	for {
 		for _, e := range r.lanes[r.home].all {
-			if came != nil || !l.hears(r, e) {
+			if came != nil || e.order == 0 || !l.hears(r, e) {
 				continue
 			}
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)

@@ -399,3 +399,79 @@ func TestReferenceHearsWhatCameInTime(t *testing.T) {
 		asking(10*time.Second, "message.received"), onlyIf(writes("heard"), Cond{Kind: CondAnswerIs, Text: "answer1=1"}),
 	}}), "10s Ada send_message r1/s2 heard")
 }
+
+func claiming(s Step) Step { s.Claims = true; return s }
+
+// An answer, and what it caused, starts no other rule, but those that take it all the same.
+func TestReferenceClaims(t *testing.T) {
+	answer := Cond{Kind: CondTextIs, Text: "1"}
+	asks := Rule{ID: "r1", When: hearing("attendance.closed"), Do: []Step{claiming(asking(20*time.Minute, "message.received")), onlyIf(writes("thanks"), Cond{Kind: CondNoAnswer, Not: true, Text: "answer1"})}}
+	asks.Do[0].Cond = &answer
+	on := func(id, event string) Rule {
+		return Rule{ID: id, Mode: "parallel", When: hearing(event), Do: []Step{writes("")}}
+	}
+	s := ruled(asks, on("r2", "message.received"), on("r3", "attendance.opened"), on("r4", "conversation.updated"))
+	d := newMadeUp()
+	d.opens(0, "Ada")
+	d.closes(time.Minute, "Ada")
+	d.says(2*time.Minute, "Ada", "1")
+	thanks := "2m0s Ada send_message r1/s2 thanks"
+	d.expect(t, s, "0s Ada send_message r3/s1", thanks)
+
+	s.Rules[2].Claimed = true
+	d.expect(t, s, "0s Ada send_message r3/s1", "2m0s Ada send_message r3/s1", thanks)
+
+	for _, change := range []func(*Rule){
+		func(r *Rule) { r.Do[0].Claims = false },
+		func(r *Rule) { r.Stage = "shadow" },
+		func(r *Rule) { r.Do[0].Cond = &Cond{Kind: CondTextIs, Text: "2"} },
+		func(r *Rule) { r.CancelOn = []Match{{Event: "message.received"}} },
+	} {
+		s.Rules = cloneRules(s.Rules)
+		s.Rules[0] = cloneRules([]Rule{asks})[0]
+		change(&s.Rules[0])
+		all := []string{"0s Ada send_message r3/s1", "2m0s Ada send_message r3/s1", "2m0s Ada send_message r2/s1", "2m0s Ada send_message r4/s1"}
+		if r := &s.Rules[0]; !r.Do[0].Claims {
+			all = append(all, thanks)
+		}
+		d.expect(t, s, all...)
+	}
+
+	// What the customer writes next is no answer, and what a rule or a person does was not caused by
+	// one.
+	s = ruled(asks, on("r2", "message.received"), on("r5", "kanban.card.created"))
+	s.Rules[2].FromAny = true
+	d.says(2*time.Minute, "Ada", "1")
+	d.card(2*time.Minute, "kanban.card.created", "Ada", "c1", "Deals", "New")
+	d.expect(t, s, "2m0s Ada send_message r2/s1", "2m0s Ada send_message r5/s1", thanks)
+}
+
+// Every customer is in exactly one part of a group.
+func TestReferenceSplits(t *testing.T) {
+	d := newMadeUp()
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("C%d", i))
+		d.says(0, names[i], "hello")
+	}
+	part := func(id string, share int) Rule {
+		return Rule{ID: id, Sample: share, Split: "group", When: hearing("message.received"), Do: []Step{writes("")}}
+	}
+	s := ruled(part("r1", 30), part("r2", 0), part("r3", 30))
+	s.Start, s.Length, s.Customers = monday, time.Hour, names
+	times, parts := map[string]int{}, map[string]int{}
+	for _, e := range Expect(s, &d.history) {
+		times[e.Customer]++
+		parts[e.Detail[:2]]++
+	}
+	for _, name := range names {
+		if times[name] != 1 {
+			t.Errorf("%s is in %d parts", name, times[name])
+		}
+	}
+	for _, r := range s.Rules {
+		if n := parts[r.ID]; n < 5 || n > 25 {
+			t.Errorf("%s has %d of 40", r.ID, n)
+		}
+	}
+}

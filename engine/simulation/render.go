@@ -69,12 +69,20 @@ func (w *writer) rule(r *Rule) {
 	if r.Stage != "" {
 		w.line(2, "stage: %s", r.Stage)
 	}
-	if r.Sample > 0 {
+	switch {
+	case r.Split != "" && r.Sample == 0:
+		w.line(2, "sample: { rest: %s }", r.Split)
+	case r.Split != "":
+		w.line(2, "sample: { share: %d%%, of: %s }", r.Sample, r.Split)
+	case r.Sample > 0:
 		w.line(2, "sample: %d%%", r.Sample)
 	}
 	w.line(2, "when: %s", whenYAML(&r.When))
 	if r.FromAny {
 		w.line(2, "from: any")
+	}
+	if r.Claimed {
+		w.line(2, "claimed: run")
 	}
 	if g := r.Gather; g != nil {
 		if g.AtMost > 0 {
@@ -268,7 +276,9 @@ func (w *writer) control(depth int, s *Step) {
 			w.line(depth+3, "if: %s", expression(s.Cond))
 		}
 		w.line(depth+3, "timeout: %s", span)
-		w.line(depth+3, "claim: false") // the reference does not know claims
+		if !s.Claims {
+			w.line(depth+3, "claim: false")
+		}
 	case "stop_if":
 		w.line(depth, "- stop_if: %s", expression(s.Cond))
 	case "choose":

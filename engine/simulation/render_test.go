@@ -33,6 +33,8 @@ func TestYAML(t *testing.T) {
 			note("to", s.To != "")
 			note("of office", s.Calendar != "")
 			note("until", s.Until != "")
+			note("claim", s.Claims)
+			note("claim: false", s.Verb == "wait_for" && !s.Claims)
 			note("a wait in for_each", s.Verb == "for_each" && slices.ContainsFunc(s.Do, func(s Step) bool { return s.Verb == "wait" }))
 		})
 		for _, r := range s.Rules {
@@ -47,7 +49,10 @@ func TestYAML(t *testing.T) {
 			note("mode "+r.Mode, r.Mode != "")
 			note("by "+r.By, r.By != "")
 			note("sample", r.Sample > 0)
+			note("a share", r.Split != "" && r.Sample > 0)
+			note("the rest", r.Split != "" && r.Sample == 0)
 			note("from", r.FromAny)
+			note("claimed: run", r.Claimed)
 			note("gather", r.Gather != nil)
 			note("limit", r.Limit != nil)
 			note("skip_after", r.Late.SkipAfter != 0)
@@ -72,7 +77,7 @@ func TestYAML(t *testing.T) {
 		"kanban.card.moved", "kanban.card.completed")
 	everyOf("keys", keys, "not", "if of a step", "on_error: continue", "retry", "to", "of office", "until", "a wait in for_each", "manual", "every", "at", "each attendances",
 		"each cards", "stage shadow", "stage draft", "mode queued", "mode single", "mode restart", "mode parallel", "by contact.id", "by event.type", "by conversation.kind",
-		"by contact.id + event.type", "sample", "from", "gather", "limit", "skip_after", "run last", "run all", "run none", "max", "cancel_on", "on_error")
+		"by contact.id + event.type", "sample", "a share", "the rest", "from", "claim", "claim: false", "claimed: run", "gather", "limit", "skip_after", "run last", "run all", "run none", "max", "cancel_on", "on_error")
 }
 
 func TestLength(t *testing.T) {

@@ -64,6 +64,9 @@ func keeps(s *Scenario) bool {
 	if s.Away {
 		return keepsAway(s)
 	}
+	if s.Reordered {
+		return keepsClaims(s)
+	}
 	if s.Length%mark != endPhase || s.Start.Minute()%30 != 3 || s.Start.Second() != 0 {
 		return false
 	}

@@ -9,6 +9,7 @@ type Scenario struct {
 	Seed      uint64
 	Exact     bool          // what goes wrong does not change when things happened: the effects are those of the undisturbed desk
 	Away      bool          // of an exact one: the engine is away when a wait ends, and the effects come when it is back
+	Reordered bool          // of an exact one: deliveries come late, in any order, and each attendance has a card
 	Start     time.Time     // when the story begins, to the second
 	Length    time.Duration // how long it is simulated
 	Customers []string      // names; customer i has the phone number +55119000000 and i as two digits
@@ -52,9 +53,11 @@ var Calendars = []string{"office", "night"}
 type Rule struct {
 	ID       string
 	Stage    string // "", draft or shadow
-	Sample   int    // percent; 0 is all
+	Sample   int    // percent; 0 is all, and of a Split the rest
+	Split    string // the group that Sample is a share of; "" is none
 	When     When
 	FromAny  bool
+	Claimed  bool // claimed: run
 	Gather   *Gather
 	If       []Cond
 	By       string // an expression: "" (the lane), "contact.id", "event.type", "conversation.kind" or "contact.id + event.type"
@@ -158,6 +161,7 @@ type Step struct {
 	Calendar string        // "" is plain time: "15m of office"
 	Until    string        // wait: {until: next_open("office")}: the calendar's name; Wait is 0 then
 	Events   []string      // wait_for
+	Claims   bool          // wait_for: what it takes starts no rule; without, it is written claim: false
 	Cond     *Cond         // wait_for, stop_if
 	Branches []Branch      // choose; the last may have no If: else
 	Items    []string      // for_each over a list of texts; as: item

@@ -35,6 +35,10 @@ func TestShrink(t *testing.T) {
 			everyStep(s.Rules, func(x *Step) { found = found || len(x.Items) >= 3 })
 			return found
 		},
+		"a wait_for that claims": func(s *Scenario) (found bool) {
+			everyStep(s.Rules, func(x *Step) { found = found || x.Claims })
+			return found
+		},
 		"a reload": func(s *Scenario) bool {
 			return len(s.Other) > 0 && slices.ContainsFunc(s.Story, func(a Act) bool { return a.Kind == ActReloads })
 		},

@@ -38,7 +38,7 @@ func TestFile(s *Scenario, expect []Effect) []byte {
 	if s.Other != nil {
 		line("# reloads: the other rules stand in the scenario only.")
 	}
-	if listensToCards(s.Rules) {
+	if listensToCards(s.Rules) && !s.Reordered {
 		line("# cards: the company of tests has the board Attendances, with a card for each attendance; this desk has none.")
 	}
 	b.Write(s.YAML(s.Rules))

@@ -203,4 +203,26 @@ var bySimulation = []Bug{
 	{Name: "max is not looked at", Edits: []Edit{
 		{"engine/journal/journal.go", `s.Max > 0 && len(others) >= s.Max:`, `s.Max > 0 && len(others) > s.Max:`},
 	}},
+
+	{Name: "what a claimed message caused starts rules", Edits: []Edit{
+		{"engine/claim.go", `own == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {`, `own != nil && e.Rule == "" && v.mayBeClaimed(e.Type) {`},
+	}},
+	{Name: "a claim is not recorded", Edits: []Edit{
+		{"engine/claim.go", `	f.keepAnswer(journal.AnswerClaimed, raw)
+`, `	_ = raw
+`},
+	}},
+	{Name: "a run in shadow claims answers", Edits: []Edit{
+		{"engine/claim.go", `	t.claims = t.claims && r.Stage == rules.Live
+`, ``},
+	}},
+	{Name: "an answer claims what rules do in the next seconds", Edits: []Edit{
+		{"engine/claim.go", `c == nil && own == nil && e.Rule`, `c == nil && e.Rule`},
+	}},
+	{Name: "an answer that comes after what it caused claims nothing of that", Edits: []Edit{
+		{"engine/claim.go", `err != nil || lane != v.lane.Name || !slices`, `err != nil || lane == v.lane.Name || !slices`},
+	}},
+	{Name: "the parts of a split overlap", Edits: []Edit{
+		{"engine/decide.go", `		name, from, to = "split "+s.Group, s.From, s.To`, `		from, to = s.From, s.To`},
+	}},
 }
