@@ -53,9 +53,9 @@ var byExamples = []Bug{
 	}},
 	{Name: "an intent is recorded only with what came of it", Edits: []Edit{
 		{"engine/act.go", `	err := k.save(ctx, false, take...)
-	k.change.Call = nil
+	k.change.Call, k.change.Message = nil, false
 `, `	var err error
-	k.change.Call = nil
+	k.change.Call, k.change.Message = nil, false
 `},
 	}},
 	{Name: "what a call will cause is not waited for", Edits: []Edit{
