@@ -424,8 +424,10 @@ func (o *oracle) work() (busy bool) {
 			}
 		}
 		for _, r := range o.runs {
-			if r.due(o.now) || r.state == running && r.leaves > 0 {
+			if r.due(o.now) {
 				add(r.lane, r.wake)
+			} else if r.state == running && r.leaves > 0 {
+				add(r.lane, o.now)
 			}
 		}
 		if len(due) == 0 {
