@@ -487,7 +487,7 @@ func (o *oracle) goOn(lane string, by time.Time, waiting []*occurrence) {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
 	})
 	for _, g := range gathers {
-		if g.lane == lane && !g.until.After(by) {
+		if g.lane == lane && !g.until.After(by) && g.grew < o.turn {
 			o.gathers = slices.DeleteFunc(o.gathers, func(is *oracleGather) bool { return is == g })
 			o.endGather(g)
 		}

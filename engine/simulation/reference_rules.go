@@ -188,10 +188,11 @@ type oracleGather struct {
 	rule, by, lane string
 	events         []*occurrence
 	since, until   time.Time
+	grew           int // in which turn: it ends in a later one
 }
 
-// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet, and
-// the lane is that of the newest event.
+// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet,
+// the lane is that of the newest event, and it ends in a later turn than that.
 func (o *oracle) gather(rule *Rule, e *occurrence) {
 	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
@@ -206,7 +207,7 @@ func (o *oracle) gather(rule *Rule, e *occurrence) {
 	if most == 0 {
 		most = 10 * rule.Gather.Quiet
 	}
-	g.events, g.lane, g.until = append(g.events, e), e.lane, o.now.Add(rule.Gather.Quiet)
+	g.events, g.lane, g.until, g.grew = append(g.events, e), e.lane, o.now.Add(rule.Gather.Quiet), o.turn
 	if end := g.since.Add(most); end.Before(g.until) {
 		g.until = end
 	}
