@@ -424,8 +424,10 @@ func (o *oracle) work() (busy bool) {
 			}
 		}
 		for _, r := range o.runs {
-			if r.due(o.now) || r.state == running && r.leaves > 0 {
+			if r.due(o.now) {
 				add(r.lane, r.wake)
+			} else if r.state == running && r.leaves > 0 {
+				add(r.lane, o.now)
 			}
 		}
 		if len(due) == 0 {
@@ -485,7 +487,7 @@ func (o *oracle) goOn(lane string, by time.Time, waiting []*occurrence) {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
 	})
 	for _, g := range gathers {
-		if g.lane == lane && !g.until.After(by) {
+		if g.lane == lane && !g.until.After(by) && g.grew < o.turn {
 			o.gathers = slices.DeleteFunc(o.gathers, func(is *oracleGather) bool { return is == g })
 			o.endGather(g)
 		}

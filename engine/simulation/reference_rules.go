@@ -67,35 +67,35 @@ func (o *oracle) decide(e *occurrence) {
 }
 
 // causeOf returns the customer's message that caused an event: it opened the attendance, which may
-// have a card, or it is what is new in the conversation. Looked up in the sandbox: the service
-// raises a message right behind the attendance that it opened, and the card between them. Looked up
-// in the engine: an update that shows a message as the newest came of it, if it came within five
-// seconds.
-func (o *oracle) causeOf(e *occurrence) *occurrence {
-	at := slices.Index(o.told, e)
-	if at < 0 || e.Cause != "" {
-		return nil
+// have a card, or it is what is new in the conversation. Looked up: events do not say that, so it
+// is the message closest to the opening, or the newest of the conversation, within five seconds.
+func (o *oracle) causeOf(e *occurrence) (cause *occurrence) {
+	at, opened := slices.Index(o.told, e), e.visit
+	if e.Type == "kanban.card.created" {
+		opened = o.visitAtHand(o.facts(e))
 	}
-	is := func(i int, typ string) bool {
-		return i < len(o.told) && o.told[i].Type == typ && o.told[i].Customer == e.Customer
-	}
+	near := func(a, b time.Time) bool { return a.Sub(b).Abs() <= 5*time.Second }
 	switch {
+	case at < 0 || e.Cause != "":
 	case e.Type == "conversation.updated":
 		for _, before := range slices.Backward(o.told[:at]) {
 			if before.message == nil || before.Customer != e.Customer {
 				continue
 			}
-			if before.Type == "message.received" && e.At.Sub(before.At) <= 5*time.Second {
+			if before.Type == "message.received" && near(before.At, e.At) {
 				return before
 			}
 			return nil
 		}
-	case e.Type == "attendance.opened" && is(at+1, "kanban.card.created") && is(at+2, "message.received"):
-		return o.told[at+2]
-	case e.Type == "attendance.opened" && is(at+1, "message.received"), e.Type == "kanban.card.created" && at > 0 && is(at-1, "attendance.opened") && is(at+1, "message.received"):
-		return o.told[at+1]
+	case (e.Type == "attendance.opened" || e.Type == "kanban.card.created") && opened != nil && near(opened.opened, e.At):
+		for _, m := range o.told {
+			if m.Type == "message.received" && m.Customer == e.Customer && !m.At.After(o.now) && (near(m.At, e.At) || near(m.At, opened.opened)) &&
+				(cause == nil || m.At.Sub(opened.opened).Abs() < cause.At.Sub(opened.opened).Abs()) {
+				cause = m
+			}
+		}
 	}
-	return nil
+	return cause
 }
 
 // isClaimed reports whether a wait_for took a message or, where it was not decided yet, will take
@@ -188,10 +188,11 @@ type oracleGather struct {
 	rule, by, lane string
 	events         []*occurrence
 	since, until   time.Time
+	grew           int // in which turn: it ends in a later one
 }
 
-// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet, and
-// the lane is that of the newest event.
+// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet,
+// the lane is that of the newest event, and it ends in a later turn than that.
 func (o *oracle) gather(rule *Rule, e *occurrence) {
 	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
@@ -206,7 +207,7 @@ func (o *oracle) gather(rule *Rule, e *occurrence) {
 	if most == 0 {
 		most = 10 * rule.Gather.Quiet
 	}
-	g.events, g.lane, g.until = append(g.events, e), e.lane, o.now.Add(rule.Gather.Quiet)
+	g.events, g.lane, g.until, g.grew = append(g.events, e), e.lane, o.now.Add(rule.Gather.Quiet), o.turn
 	if end := g.since.Add(most); end.Before(g.until) {
 		g.until = end
 	}

@@ -442,8 +442,8 @@ func TestReferenceClaims(t *testing.T) {
 	s = ruled(asks, on("r2", "message.received"), on("r5", "kanban.card.created"))
 	s.Rules[2].FromAny = true
 	d.says(2*time.Minute, "Ada", "1")
-	d.card(2*time.Minute, "kanban.card.created", "Ada", "c1", "Deals", "New")
-	d.expect(t, s, "2m0s Ada send_message r2/s1", "2m0s Ada send_message r5/s1", thanks)
+	d.card(3*time.Minute, "kanban.card.created", "Ada", "c1", "Deals", "New")
+	d.expect(t, s, "2m0s Ada send_message r2/s1", thanks, "3m0s Ada send_message r5/s1")
 }
 
 // Every customer is in exactly one part of a group.
