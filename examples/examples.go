@@ -1,4 +1,4 @@
-// Package examples holds thirteen automations of a support desk, as rules, tests and words.
+// Package examples holds fifteen automations of a support desk, as rules, tests and words.
 package examples
 
 import (

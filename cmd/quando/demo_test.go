@@ -90,10 +90,11 @@ func TestDemo(t *testing.T) {
 		`17:55  sla-escalation        João: waits 30m of office, until Sat 09:25`,
 		`17:58  lead-after-close      → would have: Tiago: moved the card to Follow-up`,
 		`18:00      The office closes\.`,
+		`18:00  open-by-sector        → the desk: “Open at 18:00: 2 Support: 0 Sales: 1 .*…”`,
 		`18:01  away-reply            → Marina: “Olá, Marina! Estamos fora do .*…”, label after-hours`,
 		`  Totals at 18:04 on Friday`,
 		`    customers 7 · events \d+ · runs \d+: \d+ done · \d+ stopped · 8 cancelled · 7 waiting · 0 failed`,
-		`    messages 7 · transfers 4 · label changes 5 · cards made 6 · cards moved 1`,
+		`    messages 8 · transfers 4 · label changes 5 · cards made 6 · cards moved 1`,
 		`       · · ·  nothing happens for 14h47m`,
 		`09:25  sla-escalation        → João: transferred to Carla, “João, desculpe.*”`,
 	)
@@ -173,7 +174,7 @@ func TestDemoConsole(t *testing.T) {
 	if strings.HasSuffix(address, ":8081") {
 		t.Error(address)
 	}
-	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 20`, "/healthz": "alive", "/readyz": "ready"} {
+	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 22`, "/healthz": "alive", "/readyz": "ready"} {
 		res, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)

@@ -155,6 +155,32 @@ tests:
 	r.passes(t)
 }
 
+// TestPeopleAreNoCustomers shows that a person without a given phone has none of a customer's.
+func TestPeopleAreNoCustomers(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: tell
+    when: message.received
+    do:
+      - send_message: { to: { person: Carla }, text: Look }
+      - send_message: { to: { person: Bruno }, text: You too }
+tests:
+  - name: it
+    given:
+      contacts: [{ name: Marina, phone: "+5511900000001" }, { name: Nina, phone: "+55 11 90000-0002" }]
+      people: [{ name: Bruno, phone: "+5511900000003" }]
+    steps:
+      - { customer: Nina, says: hello }
+      - at: +1m
+        expect:
+          - { open_conversation: { phone: "+5511900000004" } }
+          - { send_message: { to: { person: Carla }, text: Look } }
+          - { open_conversation: { phone: "+5511900000003" } }
+          - { send_message: { to: { person: Bruno }, text: You too } }
+`)
+	r.passes(t)
+}
+
 // TestPeople shows that rules write to persons of the team by name, whose phones a test gives or
 // need not give.
 func TestPeople(t *testing.T) {

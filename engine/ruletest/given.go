@@ -154,9 +154,9 @@ func (d document) takePhones(named []string) service.People {
 			people[text(person["name"])] = service.Phone{Number: phone, Channel: cmp.Or(channel, d.firstChannel())}
 		}
 	}
-	for i, name := range named {
+	for _, name := range named {
 		if _, err := people.Find(name); err != nil {
-			people[name] = service.Phone{Number: fmt.Sprintf("+55119000%05d", i+1), Channel: d.firstChannel()}
+			people[name] = service.Phone{Number: d.freePhone(people), Channel: d.firstChannel()}
 		}
 	}
 	for _, phone := range people {
@@ -165,6 +165,20 @@ func (d document) takePhones(named []string) service.People {
 		}
 	}
 	return people
+}
+
+// freePhone returns a phone that no contact and none of these people have.
+func (d document) freePhone(people service.People) string {
+	for n := 1; ; n++ {
+		number := fmt.Sprintf("+55119000%05d", n)
+		taken := slices.ContainsFunc(d["contacts"], func(c map[string]any) bool { return samePhone(text(c["phone"]), number) })
+		for _, phone := range people {
+			taken = taken || samePhone(phone.Number, number)
+		}
+		if !taken {
+			return number
+		}
+	}
 }
 
 func (d document) firstChannel() string {

@@ -63,8 +63,11 @@ func (t *teller) named(v any) any {
 	return v
 }
 
-// about names whom a run is about.
+// about names whom a run is about; one of a schedule is about nobody.
 func (t *teller) about(r *journal.Run) string {
+	if r.About.Contact == "" && r.About.Conversation == "" && r.About.Card == "" {
+		return "the desk"
+	}
 	for _, id := range []string{r.About.Contact, r.About.Conversation, r.About.Card} {
 		if t.names[id] != "" {
 			return t.name(id)

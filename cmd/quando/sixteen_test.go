@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSixteen shows sixteen automations that desks ask for as the rules of one desk: quando check
+// has nothing to say about them, each does its work in the stories, under all faults, and none
+// disturbs the customer of another.
+func TestSixteen(t *testing.T) {
+	t.Chdir("testdata/sixteen")
+	code, out, errOut := quando(t, "check")
+	if code != 0 || errOut != "" || !strings.HasPrefix(out, "17 good rules in 23 files: no errors\n") || strings.Contains(out, "warning") {
+		t.Errorf("check: %d %s %s", code, out, errOut)
+	}
+	if code, out, errOut := quando(t, "fmt", "--check"); code != 0 {
+		t.Errorf("fmt: %d %s %s", code, out, errOut)
+	}
+	args := []string{"test"}
+	if testing.Short() {
+		args = append(args, "--faults=false")
+	}
+	if code, out, errOut := quando(t, args...); code != 0 || !strings.HasSuffix(out, ": all passed\n") {
+		t.Errorf("test: %d %s %s", code, out, errOut)
+	}
+}
