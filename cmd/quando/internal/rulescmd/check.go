@@ -19,6 +19,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -152,11 +153,11 @@ func checkAddresses(c *config.Config, workspace string, set *rules.Set) (problem
 	list, err := builtin.NewAllowList(hosts)
 	for _, use := range set.Addresses() {
 		if err != nil {
-			return append(problems, use.Problem(err.Error(), "mend http_request.allow in the configuration"))
+			return append(problems, use.Problem(phrases.Sprintf("%v", err), phrases.Sprintf("mend http_request.allow in the configuration")))
 		}
 		if why := list.Check(use.Name); why != nil {
 			_, host, _ := strings.Cut(use.Name, "://")
-			problems = append(problems, use.Problem(why.Error(), cmp.Or(source.DidYouMean(host, names), fmt.Sprintf("http_request: { allow: [%s] }", host))))
+			problems = append(problems, use.Problem(phrases.Sprintf("%v", why), cmp.Or(source.DidYouMean(host, names), phrases.Sprintf("write %s", "http_request: { allow: ["+host+"] }"))))
 		}
 	}
 	return problems

@@ -88,7 +88,7 @@ func (v *View) NoRule(cmd *cobra.Command, workspace, id string, set *rules.Set) 
 	for _, b := range set.Broken {
 		ids = append(ids, b.ID)
 	}
-	hint := cmp.Or(source.DidYouMean(id, ids), "quando check lists what there is")
+	hint := cmp.Or(source.DidYouMean(id, ids).String(), "quando check lists what there is")
 	for _, other := range append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName) {
 		if other == workspace {
 			continue
