@@ -318,6 +318,10 @@ func typeIssue(text string, err error) issue {
 		}
 	} else if strings.HasPrefix(said, "array elements can only be selected using an integer") {
 		message, hint = say("the place of an item in a list must be a whole number"), say("make it one with int(…)")
+	} else if m := noMethod.FindStringSubmatch(said); m != nil {
+		message = say("%s has no method %q", phrases.Word(m[1]), m[2])
+	} else if m := notFlag.FindStringSubmatch(said); m != nil {
+		message = say("the condition gives %s, where %s is needed", phrases.Word(m[1]), Flag)
 	} else if m := arguments.FindStringSubmatch(said); m != nil {
 		message = say("%s arguments for %s", phrases.Word(m[1]), m[2])
 		if f := functionByName[m[2]]; f != nil {
@@ -332,6 +336,8 @@ var (
 	arguments = regexp.MustCompile(`^(not enough|too many) arguments to call (\w+)$`)
 	mismatch  = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types (.+) and (.+)\)$`)
 	inList    = regexp.MustCompile(`^cannot use (a text|a number) as type (a text|a number) in array$`)
+	noMethod  = regexp.MustCompile(`^type (.+) has no method (\w+)$`)
+	notFlag   = regexp.MustCompile(`^non-bool expression \(type (.+)\) used as condition$`)
 	timeOfDay = regexp.MustCompile(`"\d{1,2}:\d{2}(?::\d{2})?"`)
 	goTypes   = regexp.MustCompile(`map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|time\.Time|time\.Duration|\b(?:float64|int|string|bool)\b`)
 	typeWords = map[string]string{

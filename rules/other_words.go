@@ -106,7 +106,7 @@ func otherKey(of, word string) (key string, hint *phrases.Message) {
 	case isSentence(other):
 		return "", other.Message()
 	default:
-		return string(other), say("write %s", string(other))
+		return string(other), say("write %s", other)
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *compiler) verbHint(name string, more ...string) *phrases.Message {
 	case isSentence(other):
 		return other.Message()
 	default:
-		return say("write %s", string(other))
+		return say("write %s", other)
 	}
 	if near := source.DidYouMean(name, append(c.catalog.Verbs(), more...)); near != nil {
 		return near
@@ -214,7 +214,7 @@ func nameHint(name string) *phrases.Message {
 	case isSentence(other) && !strings.HasPrefix(string(other), "open("):
 		return other.Message()
 	default:
-		return say("write %s", string(other))
+		return say("write %s", other)
 	}
 }
 

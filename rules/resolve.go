@@ -191,13 +191,13 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	case isVars(n.Node) && len(base.fields) == 0:
 		return r.report(n.Property, say("describe it under `vars`; those of another file do not count"), "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
-		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", nodeName(n.Node), property.Value)
 	case base.elem != nil:
-		return r.report(n.Property, say("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, say("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", nodeName(n.Node), property.Value)
 	case base == Time || base == Duration:
-		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", tree.Describe(n.Node), base, property.Value)
+		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", nodeName(n.Node), base, property.Value)
 	}
-	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", tree.Describe(n.Node), base)
+	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", nodeName(n.Node), base)
 }
 
 // labelNames notes that the names of the labels of a fact or a step's result are read. They are
@@ -205,13 +205,16 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 func (r *resolver) labelNames(n *ast.MemberNode, t *Type) *Type {
 	base, ok := n.Node.(*ast.IdentifierNode)
 	if !ok || slices.ContainsFunc(r.variables, func(v Field) bool { return v.Name == base.Value }) {
-		return r.report(n.Property, say("write conversation.labels, contact.labels, or the id of a step before .labels"), "the labels of %s cannot be looked up", tree.Describe(n.Node))
+		return r.report(n.Property, say("write conversation.labels, contact.labels, or the id of a step before .labels"), "the labels of %s cannot be looked up", nodeName(n.Node))
 	}
 	if !slices.Contains(r.labels, base.Value) {
 		r.labels = append(r.labels, base.Value)
 	}
 	return t
 }
+
+// nodeName names a part of an expression, for messages.
+func nodeName(n ast.Node) phrases.Word { return phrases.Word(tree.Describe(n)) }
 
 func isSteps(n ast.Node) bool { return tree.IsName(n, "steps") }
 
@@ -267,7 +270,7 @@ func (r *resolver) compared(field, constant ast.Node) {
 	}
 	for _, f := range base.fields {
 		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
-			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", tree.Describe(member), s.Value)
+			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", nodeName(member), s.Value)
 		}
 		if kind := kindsOfNames[f.Name]; f.Name == property.Value && kind != "" {
 			r.mention(kind, tree.Describe(member), s)

@@ -97,8 +97,12 @@ func (r *resolver) constant(n *ast.CallNode, name string) {
 		args = append(args, s.Value)
 	}
 	if f := exprBuiltins[name]; f != nil && f.Func != nil && len(args) > 0 {
-		if _, err := f.Func(args...); err != nil {
-			r.report(n.Arguments[0], nil, "%v", err)
+		_, err := f.Func(args...)
+		switch {
+		case err != nil && name == "date":
+			r.report(n.Arguments[0], example("date(\"2026-12-24\")"), "%q is not a date", args[0])
+		case err != nil:
+			r.report(n.Arguments[0], say("an IANA name such as America/Sao_Paulo or Europe/Lisbon"), "unknown time zone %q", args[0])
 		}
 	}
 }

@@ -39,7 +39,7 @@ var calendarProblems = problemTable{
 	"an RDATE of the event has another time than its DTSTART: make it an event of its own": "um RDATE do evento tem outra hora que o DTSTART: faça dele um evento separado",
 	"hours of a day are written like 2026-12-24 14:00-18:00":                               "as horas de um dia se escrevem como em 2026-12-24 14:00-18:00",
 	"it like 90s, 15m, 1h30m, 2d or 1w":                                                    "como em 90s, 15m, 1h30m, 2d ou 1w",
-	"it stands in %q too":                                                                  "ele está em %q também",
+	"it stands in %q too":                                                                  "o dia também está em %q",
 	"leave out the days on which it is closed":                                             "deixe de fora os dias em que está fechado",
 	"line %d: %s":              "linha %d: %s",
 	"no file can be read here": "aqui nenhum arquivo pode ser lido",

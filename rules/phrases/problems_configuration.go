@@ -2,7 +2,7 @@ package phrases
 
 // configurationProblems are what is wrong with configurations, and with names of the service.
 var configurationProblems = problemTable{
-	"%q cannot be a workspace's name":                    "%q não pode ser o nome de um espaço",
+	"%q cannot be a workspace's name":                    "%q não pode ser o nome de uma empresa",
 	"%q is neither a phone nor the id of a conversation": "%q não é um telefone nem o id de uma conversa",
 	"%q is none of the values allowed here":              "%q não é um dos valores permitidos aqui",
 	"%q is not %s of the service":                        "%q não é %s do serviço",
@@ -38,7 +38,7 @@ var configurationProblems = problemTable{
 	"people must be a mapping of names, not %s":                                         "people precisa ser um bloco de nomes, não %s",
 	"quando password prints a hash":                                                     "quando password mostra um hash",
 	"several have it; write the id of one: %s":                                          "vários têm esse nome; escreva o id de um: %s",
-	`small letters, digits and dashes; the top level is the workspace "default"`:        `letras minúsculas, dígitos e traços; o nível de cima é o espaço "default"`,
+	`small letters, digits and dashes; the top level is the workspace "default"`:        `letras minúsculas, dígitos e traços; o nível de cima é a empresa "default"`,
 	"the API key of %s lacks the scope %s":                                              "falta à chave de API de %s o escopo %s",
 	"the API key of %s lacks the scope %s, with which facts and names are read":         "falta à chave de API de %s o escopo %s, com que fatos e nomes são lidos",
 	"the configuration has headers for %s, which everybody on the way could read: write https:// in the rule, or where nobody else is on the way set http_request.plain_http: true": "a configuração tem cabeçalhos para %s, que todos no caminho poderiam ler: escreva https:// na regra, ou, se não há ninguém no caminho, defina http_request.plain_http: true",

@@ -2,6 +2,9 @@ package phrases
 
 // expressionProblems are what is wrong with expressions, and what they probably do not mean.
 var expressionProblems = problemTable{
+	"%q is not a date":                                   "%q não é uma data",
+	"%s has no method %q":                                "%s não tem o método %q",
+	"the condition gives %s, where %s is needed":         "a condição dá %s, e aqui é preciso %s",
 	"%q has capital letters, and lower(…) leaves none":   "%q tem letras maiúsculas, e lower(…) não deixa nenhuma",
 	"%q has no word in it, so %s never finds it":         "%q não tem nenhuma palavra, por isso %s nunca o encontra",
 	"%q has nothing of the time in it":                   "%q não tem nada do horário",
@@ -93,7 +96,7 @@ var expressionProblems = problemTable{
 	"put the pattern in quotes":                                                                "ponha o padrão entre aspas",
 	"ranges (..) are not allowed":                                                              "intervalos (..) não são permitidos",
 	"stage: draft switches a rule off":                                                         "stage: draft desliga uma regra",
-	"take it out, and let `http_request.headers` of the configuration send it":                 "tire-o daqui, e deixe `http_request.headers` da configuração enviá-lo",
+	"take it out, and let `http_request.headers` of the configuration send it":                 "tire isso daqui, e deixe `http_request.headers` da configuração enviá-lo",
 	"take one of its items first, as in %s[0].%s":                                              "pegue antes um dos itens, como em %s[0].%s",
 	"the calendar must be written out":                                                         "o calendário precisa estar escrito por extenso",
 	"the expression cannot be compiled: %v":                                                    "a expressão não pode ser compilada: %v",

@@ -2,6 +2,7 @@ package phrases
 
 // problemWords are words inside of messages.
 var problemWords = problemTable{
+	"the item":                       "o item",
 	"Friday":                         "sexta-feira",
 	"Monday":                         "segunda-feira",
 	"Saturday":                       "sábado",
