@@ -251,6 +251,7 @@ func wordsIn(e ast.Expr) bool {
 // composed are words that the program puts together, and those of libraries.
 var composed = []string{
 	"the item",
+	"warning:",
 	"nothing",
 	"and",
 	"or",

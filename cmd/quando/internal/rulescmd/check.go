@@ -39,7 +39,7 @@ The configuration is checked too: its keys, and that rules call only the systems
 It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files, or the configuration that --config names, could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckOutput(output); err != nil {
+			if err := cmp.Or(cli.CheckOutput(output), cli.CheckLanguage(cmd)); err != nil {
 				return err
 			}
 			c, wrong, err := config.Check(cmd)
@@ -77,8 +77,8 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 				engineScopes(report, c, one.workspace, set)
 			}
 			if output == "text" {
-				report.WriteText(cmd.OutOrStdout())
-			} else if err := cli.WriteJSON(cmd.OutOrStdout(), report); err != nil {
+				report.WriteText(cmd.OutOrStdout(), cli.Language(cmd))
+			} else if err := cli.WriteJSON(cmd.OutOrStdout(), report.In(cli.Language(cmd))); err != nil {
 				return err
 			}
 			if report.Problems.HasErrors() {
@@ -90,6 +90,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 	cmd.Flags().BoolVar(&online, "online", false, "ask the service of the configuration for the names that the rules use, and for the key's scopes")
 	cmd.Flags().StringVar(&journal, "journal", "", "compare what the rules read of event.data with the events recorded in this `file`")
 	cli.OutputFlag(cmd, &output)
+	cli.LanguageFlag(cmd)
 	return cmd
 }
 
@@ -176,7 +177,7 @@ func engineScopes(report *cli.Report, c *config.Config, workspace string, set *r
 	if w.Backfill.Every == 0 {
 		return
 	}
-	const missed = "events that no webhook told"
+	const missed phrases.Word = "events that no webhook told"
 	for _, e := range set.Listens() {
 		switch vocabulary.ObjectOf(e) {
 		case vocabulary.Attendance:
