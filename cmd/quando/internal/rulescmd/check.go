@@ -36,6 +36,8 @@ its file, line and column. Without a path it takes the rules of the configuratio
 
 The configuration is checked too: its keys, and that rules call only the systems of http_request.allow.
 
+Problems are told in Portuguese where --lang, LC_ALL, LC_MESSAGES or LANG says so (the first of them that is set), else in English; in the JSON, too.
+
 It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files, or the configuration that --config names, could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
 		RunE: func(cmd *cobra.Command, args []string) error {
