@@ -46,13 +46,13 @@ func (c *compiler) address(n *source.Node, v *Value) {
 			case i == 0 && c.onlyAnswers(x):
 				before = "https://" // which host is not known
 			default:
-				c.add(n.AtOffset(s.Offset, source.Error, "what stands in {{ }} cannot decide which system is called", "write the host out, or keep it in `vars`: {{ vars.shop }}/orders"))
+				c.add(n.AtOffset(s.Offset, source.Error, say("what stands in {{ }} cannot decide which system is called"), say("write the host out, or keep it in `vars`: {{ vars.shop }}/orders")))
 				return
 			}
 		}
 	}
 	if !strings.HasPrefix(before, "https://") && !strings.HasPrefix(before, "http://") {
-		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", before)
+		c.report(n, say("as in %s", "https://hooks.example.com/new"), "%q is not an address", before)
 		return
 	}
 	scheme, rest, _ := strings.Cut(before, "://")
@@ -121,7 +121,7 @@ func (i *identifiers) Visit(node *ast.Node) {
 // list repeats its name.
 func (c *compiler) queryValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind != source.Mapping {
-		c.report(n, "as in { phone: \"{{ contact.phone }}\" }", "%s must be a mapping of names to values, not %s", a.Name, n.Kind)
+		c.report(n, say("as in %s", "{ phone: \"{{ contact.phone }}\" }"), "%s must be a mapping of names to values, not %s", a.Name, n.Kind)
 		return nil
 	}
 	v := &Value{fields: []Setting{}}

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,34 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBrokenInPortuguese holds the problems of all broken files to their Portuguese, which stands in
+// one golden file so that it can be read in one go.
+func TestBrokenInPortuguese(t *testing.T) {
+	files, err := filepath.Glob("testdata/broken/*.yaml")
+	more, err2 := filepath.Glob("testdata/broken/*/*.yaml")
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	var b strings.Builder
+	for _, file := range append(files, more...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems := compile(filepath.Base(file), string(text))
+		fmt.Fprintf(&b, "%s\n", strings.TrimPrefix(file, "testdata/broken/"))
+		for _, p := range problems.In(rules.Portuguese) {
+			fmt.Fprintf(&b, "%d:%d: %s", p.Line, p.Column, p.Message)
+			if p.Hint != "" {
+				fmt.Fprintf(&b, " (%s)", p.Hint)
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	golden(t, "testdata/broken/portuguese.golden", b.String())
 }
 
 // goldenProblems returns the problems of a rule file, which must be those of the golden file beside

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -23,13 +24,13 @@ func (c *compiler) compileCalendars() {
 		return
 	}
 	if n := len(c.file.calendars.Pairs); n > maxCalendars {
-		c.report(c.file.calendars, "", "the file has %d calendars; at most %d are allowed", n, maxCalendars)
+		c.report(c.file.calendars, nil, "the file has %d calendars; at most %d are allowed", n, maxCalendars)
 		return
 	}
 	for _, p := range c.file.calendars.Pairs {
 		name := p.Key.Value
 		if !calendarName.MatchString(name) {
-			c.report(p.Key, "use letters, digits, - and _", "%q is not a calendar's name", name)
+			c.report(p.Key, say("use letters, digits, - and _"), "%q is not a calendar's name", name)
 			continue
 		}
 		first, written := c.calendars[name], c.sources[name]
@@ -41,7 +42,7 @@ func (c *compiler) compileCalendars() {
 		}
 		// Rule sets that are used together may repeat a calendar if it is identical.
 		if compiled != nil && c.sources[name] != written {
-			c.report(p.Key, fmt.Sprintf("the first is in %s", place(first)), "there are two calendars %q, and they differ", name)
+			c.report(p.Key, say("the first is in %s", place(first)), "there are two calendars %q, and they differ", name)
 			c.sources[name] = written
 		}
 	}
@@ -49,12 +50,12 @@ func (c *compiler) compileCalendars() {
 
 // place returns a node's file and line.
 func place(n *source.Node) string {
-	p := n.At(source.Error, "", "")
+	p := n.At(source.Error, nil, nil)
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
 func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calendar {
-	what := fmt.Sprintf("the calendar %q", name)
+	const what = "a calendar"
 	before := len(c.problems)
 	if !c.mapping(n, what, "timezone", "open", "holidays", "special") {
 		return nil
@@ -80,7 +81,7 @@ func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calend
 	c.sources[name] = calendarSource(n, config)
 	cal, err := calendar.New(config)
 	if err != nil {
-		c.report(n, "", "%s: %v", what, err)
+		c.report(n, nil, "the calendar %q: %v", name, err)
 		return nil
 	}
 	return cal
@@ -106,9 +107,9 @@ func calendarSource(n *source.Node, config calendar.Config) string {
 }
 
 // calendarHint suggests a name for an unknown calendar.
-func calendarHint(name string, calendars []string) string {
+func calendarHint(name string, calendars []string) *phrases.Message {
 	if len(calendars) == 0 {
-		return "there is none; describe it under `calendars`"
+		return say("there is none; describe it under `calendars`")
 	}
 	return source.OneOf(name, calendars)
 }
@@ -121,31 +122,31 @@ func (c *compiler) zone(n *source.Node) *time.Location {
 	}
 	loc, err := time.LoadLocation(s)
 	if err != nil || s == "" || s == "Local" {
-		c.report(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "unknown time zone %q", s)
+		c.report(n, say("an IANA name such as America/Sao_Paulo or Europe/Lisbon"), "unknown time zone %q", s)
 		return nil
 	}
 	if offset, ok := strings.CutPrefix(s, "Etc/GMT-"); ok && offset != "0" {
-		c.warn(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "%s is %s hours ahead of UTC, not behind it", s, offset)
+		c.warn(n, say("an IANA name such as America/Sao_Paulo or Europe/Lisbon"), "%s is %s hours ahead of UTC, not behind it", s, offset)
 	}
 	return loc
 }
 
 func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
 	if n.Kind != source.Mapping {
-		c.report(n, "as in mon-fri: [08:00-12:00, 13:30-18:00]", "open must be a mapping of days to hours, not %s", n.Kind)
+		c.report(n, say("as in %s", "mon-fri: [08:00-12:00, 13:30-18:00]"), "open must be a mapping of days to hours, not %s", n.Kind)
 		return
 	}
 	days := make(map[time.Weekday]*source.Node)
 	for _, p := range n.Pairs {
 		weekdays, err := calendar.ParseDays(p.Key.Value)
 		if err != nil {
-			c.report(p.Key, "", "%v", err)
+			c.report(p.Key, nil, "%v", err)
 			continue
 		}
-		shifts := c.shifts(p.Value, "leave out the days on which it is closed")
+		shifts := c.shifts(p.Value, say("leave out the days on which it is closed"))
 		for _, day := range weekdays {
 			if days[day] != nil {
-				c.report(p.Key, fmt.Sprintf("it stands in %q too", days[day].Value), "the hours of %s are given twice", strings.ToLower(day.String()))
+				c.report(p.Key, say("it stands in %q too", days[day].Value), "the hours of %s are given twice", phrases.Word(day.String()))
 			}
 			days[day] = p.Key
 			config.Open[day] = shifts
@@ -154,7 +155,7 @@ func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
 }
 
 // shifts reads one or several shifts. The hint tells what to write for a closed day.
-func (c *compiler) shifts(n *source.Node, closedHint string) (shifts []calendar.Shift) {
+func (c *compiler) shifts(n *source.Node, closedHint *phrases.Message) (shifts []calendar.Shift) {
 	for _, item := range oneOrMore(n) {
 		s, ok := c.text(item, "opening hours")
 		if !ok {
@@ -162,7 +163,7 @@ func (c *compiler) shifts(n *source.Node, closedHint string) (shifts []calendar.
 		}
 		shift, err := calendar.ParseShift(s)
 		if err != nil {
-			hint := ""
+			var hint *phrases.Message
 			if strings.EqualFold(s, "closed") || strings.EqualFold(s, "fechado") {
 				hint = closedHint
 			}
@@ -177,23 +178,23 @@ func (c *compiler) shifts(n *source.Node, closedHint string) (shifts []calendar.
 // specialDays reads the hours of single days.
 func (c *compiler) specialDays(n *source.Node, config *calendar.Config) {
 	if n.Kind != source.Mapping {
-		c.report(n, "as in { 2026-12-24: [08:00-12:00], 12-26: [] }", "special must be a mapping of days to hours, not %s", n.Kind)
+		c.report(n, say("as in %s", "{ 2026-12-24: [08:00-12:00], 12-26: [] }"), "special must be a mapping of days to hours, not %s", n.Kind)
 		return
 	}
 	for _, p := range n.Pairs {
 		date, err := calendar.ParseSpecialDate(p.Key.Value)
 		if err != nil {
-			c.report(p.Key, "", "%v", err)
+			c.report(p.Key, nil, "%v", err)
 			continue
 		}
 		if p.Value.Kind == source.Null {
-			c.report(p.Value, "write [] for a day on which it is closed", "the hours of %s are missing", p.Key.Value)
+			c.report(p.Value, say("write [] for a day on which it is closed"), "the hours of %s are missing", p.Key.Value)
 			continue
 		}
-		shifts := c.shifts(p.Value, "write [] for a day on which it is closed")
+		shifts := c.shifts(p.Value, say("write [] for a day on which it is closed"))
 		for i, shift := range shifts {
 			if j := slices.IndexFunc(shifts[:i], shift.Overlaps); j >= 0 {
-				c.report(p.Value, "", "the shifts %s and %s of %s overlap", shifts[j], shift, p.Key.Value)
+				c.report(p.Value, nil, "the shifts %s and %s of %s overlap", shifts[j], shift, p.Key.Value)
 				break
 			}
 		}
@@ -209,12 +210,12 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 	switch {
 	case strings.HasSuffix(s, ".ics"):
 		if c.options.ReadFile == nil {
-			c.report(n, "", "no file can be read here")
+			c.report(n, nil, "no file can be read here")
 			return
 		}
 		text, err := c.options.ReadFile(c.file.Name, s)
 		if err != nil {
-			c.report(n, "the path starts from the rule file's folder", "%v", err)
+			c.report(n, say("the path starts from the rule file's folder"), "%v", err)
 			return
 		}
 		if config.Location == nil {
@@ -222,7 +223,7 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 		}
 		dates, hours, err := calendar.ParseICS(text, config.Location)
 		if err != nil {
-			c.report(n, "", "%s: %v", s, err)
+			c.report(n, nil, "%s: %v", s, err)
 			return
 		}
 		config.Holidays = append(config.Holidays, dates...)
@@ -232,7 +233,7 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 	case strings.Contains(s, " "):
 		hours, err := calendar.ParseClosedHours(s)
 		if err != nil {
-			c.report(n, "hours of a day are written like 2026-12-24 14:00-18:00", "%v", err)
+			c.report(n, say("hours of a day are written like 2026-12-24 14:00-18:00"), "%v", err)
 			return
 		}
 		config.Closed = append(config.Closed, hours)
@@ -240,10 +241,10 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 		date, err := calendar.ParseDate(s)
 		if err != nil {
 			if len(s) == 2 {
-				c.report(n, "write its dates, such as 2026-12-24, or an .ics file; the lists are "+strings.Join(calendar.Countries(), ", "), "there is no list of the holidays of %q", s)
+				c.report(n, say("write its dates, such as 2026-12-24, or an .ics file; the lists are %s", strings.Join(calendar.Countries(), ", ")), "there is no list of the holidays of %q", s)
 				return
 			}
-			c.report(n, "a country code such as br, a date such as 2026-12-24, or an .ics file", "%q is no holiday", s)
+			c.report(n, say("a country code such as br, a date such as 2026-12-24, or an .ics file"), "%q is no holiday", s)
 			return
 		}
 		config.Holidays = append(config.Holidays, date)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -115,14 +116,17 @@ func CompileContext(ctx context.Context, files []*File, options Options) (*Set, 
 	return c.set, c.problems.Sort(), nil
 }
 
+// say makes a hint, or another part of a message.
+func say(format string, args ...any) *phrases.Message { return phrases.Sprintf(format, args...) }
+
 // report adds an error at a node.
-func (c *compiler) report(n *source.Node, hint, format string, args ...any) {
-	c.add(n.At(source.Error, fmt.Sprintf(format, args...), hint))
+func (c *compiler) report(n *source.Node, hint *phrases.Message, format string, args ...any) {
+	c.add(n.At(source.Error, say(format, args...), hint))
 }
 
 // warn adds a warning at a node.
-func (c *compiler) warn(n *source.Node, hint, format string, args ...any) {
-	c.add(n.At(source.Warning, fmt.Sprintf(format, args...), hint))
+func (c *compiler) warn(n *source.Node, hint *phrases.Message, format string, args ...any) {
+	c.add(n.At(source.Warning, say(format, args...), hint))
 }
 
 // maxProblems is how many problems of a file are worth reading.
@@ -131,8 +135,7 @@ const maxProblems = 1000
 func (c *compiler) add(p Problem) {
 	if c.reported++; c.reported > maxProblems {
 		if c.reported == maxProblems+1 {
-			p.Message, p.Hint = "there are more problems; only the first are shown", ""
-			c.problems = append(c.problems, p)
+			c.problems = append(c.problems, p.Saying(say("there are more problems; only the first are shown"), nil))
 		}
 		return
 	}
@@ -151,7 +154,7 @@ func (c *compiler) compileVars() {
 		c.warnOfSecrets(c.file.vars, "", false)
 		for _, p := range c.file.vars.Pairs {
 			if !identifier.MatchString(p.Key.Value) {
-				c.report(p.Key, "use letters, digits and _", "%q is not a name that expressions can use", p.Key.Value)
+				c.report(p.Key, say("use letters, digits and _"), "%q is not a name that expressions can use", p.Key.Value)
 				continue
 			}
 			v := p.Value.Any()
@@ -193,12 +196,12 @@ func (c *compiler) expression(n *source.Node, env *environment, want *Type) *Exp
 }
 
 // expressionHint says how to write as an expression what other tools write as a mapping or a list.
-func expressionHint(n *source.Node) string {
+func expressionHint(n *source.Node) *phrases.Message {
 	if n.Kind == source.List {
-		return fmt.Sprintf("put quotes around the list, as in \"[%s]\"", written(n.Items, ", "))
+		return say("put quotes around the list, as in \"[%s]\"", written(n.Items, ", "))
 	}
 	if n.Kind != source.Mapping || n.Broken {
-		return ""
+		return nil
 	}
 	var all []string // conditions that must be true together
 	for _, p := range n.Pairs {
@@ -207,7 +210,7 @@ func expressionHint(n *source.Node) string {
 		case name == "conditions" && n.Get("condition") != nil:
 			name = n.Get("condition").Value
 		case name == "value_template":
-			return "write the expression itself, as in " + strings.Trim(value.Value, "{} ")
+			return say("write the expression itself, as in %s", strings.Trim(value.Value, "{} "))
 		case value.Kind == source.Mapping && len(value.Pairs) == 1: // message.text: { in: [1, 2] }
 			name, value = p.Key.Value+" "+value.Pairs[0].Key.Value, value.Pairs[0].Value
 		}
@@ -215,19 +218,19 @@ func expressionHint(n *source.Node) string {
 		case slices.Contains([]string{"or", "any", "ou"}, name) && len(all) > 0:
 			all = append(all, "("+written(value.Items, " or ")+")")
 		case slices.Contains([]string{"or", "any", "ou"}, name):
-			return "write or between the conditions: " + written(value.Items, " or ")
+			return say("write or between the conditions: %s", written(value.Items, " or "))
 		case slices.Contains([]string{"and", "all", "e"}, name):
 			all = append(all, written(value.Items, " and "))
 		case name == "not" || name == "não" || name == "nao":
-			return "write not in front of the condition: not " + written(oneOrMore(value), " and not ")
+			return say("write not in front of the condition: not %s", written(oneOrMore(value), " and not "))
 		case strings.HasSuffix(name, " in") && value.Kind == source.List:
-			return fmt.Sprintf("write %s [%s]", name, quotedItems(value))
+			return say("write %s [%s]", name, quotedItems(value))
 		}
 	}
 	if len(all) > 0 {
-		return "write and between the conditions: " + strings.Join(all, " and ")
+		return say("write and between the conditions: %s", strings.Join(all, " and "))
 	}
-	return "write a condition in one line, as in conversation.kind == \"direct\", with quotes around it where it holds { or \": \""
+	return say("write a condition in one line, as in conversation.kind == \"direct\", with quotes around it where it holds { or \": \"")
 }
 
 // written returns conditions as they are written, joined.
@@ -257,7 +260,7 @@ func quotedItems(n *source.Node) string {
 func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *environment, want *Type) *Expression {
 	if c.expressions++; c.expressions > maxExpressions {
 		if c.expressions == maxExpressions+1 {
-			c.report(n, "split the file", "the file holds more than %d expressions", maxExpressions)
+			c.report(n, say("split the file"), "the file holds more than %d expressions", maxExpressions)
 		}
 		return nil
 	}
@@ -267,15 +270,15 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	x, issues := compileExpression(text, env, want)
 	if x != nil {
 		if c.patterns += x.patterns; c.patterns > maxPatterns {
-			c.report(n, "use smaller counts in { }, or split the file", "the patterns of the file are too large together")
+			c.report(n, say("use smaller counts in { }, or split the file"), "the patterns of the file are too large together")
 		}
 	}
 	for _, i := range issues {
-		if i.message == endsTooEarly && !n.Quoted && strings.Contains(lineOf(n), " #") {
-			i.hint = "in YAML a # behind a space begins a comment: put quotes around the whole expression"
+		if i.message.String() == endsTooEarly && !n.Quoted && strings.Contains(lineOf(n), " #") {
+			i.hint = say("in YAML a # behind a space begins a comment: put quotes around the whole expression")
 		}
 		if !n.Quoted && strings.Count(n.Value, "(") != strings.Count(n.Value, ")") && besideComma(n) {
-			i.hint = "in [ ] and { } a comma ends a value: put quotes around the whole expression"
+			i.hint = say("in [ ] and { } a comma ends a value: put quotes around the whole expression")
 		}
 		c.add(i.at(n, offset))
 	}
@@ -294,7 +297,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 			x.mentions = nil
 		}
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {
-			c.warn(n, "count in a rule on the event, or over attendances or conversations", "count_events is always 0 in a rule that is started by %s", c.rule.started())
+			c.warn(n, say("count in a rule on the event, or over attendances or conversations"), "count_events is always 0 in a rule that is started by %s", c.rule.started())
 		}
 	}
 	return x
@@ -302,7 +305,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 
 // besideComma reports whether a value begins or ends at a comma of YAML.
 func besideComma(n *source.Node) bool {
-	p := n.At(source.Error, "", "")
+	p := n.At(source.Error, nil, nil)
 	before := []rune(p.Text)[:min(p.Column-1, utf8.RuneCountInString(p.Text))]
 	return strings.HasPrefix(lineOf(n), n.Value+",") || strings.HasSuffix(strings.TrimSpace(string(before)), ",")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/rules/internal/spelling"
 	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -26,7 +27,7 @@ var lookups = map[string]string{
 func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Null {
 		if !a.Null {
-			c.report(n, "", "%s is empty", a.Name)
+			c.report(n, nil, "%s is empty", a.Name)
 			return nil
 		}
 		return &Value{}
@@ -50,7 +51,7 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 	case KindNumber:
 		if i, err := strconv.Atoi(n.Value); n.Kind == source.Scalar && err == nil {
 			if a.Max > 0 && (i < a.Min || i > a.Max) {
-				c.report(n, "", "%s must be from %d to %d, not %d", a.Name, a.Min, a.Max, i)
+				c.report(n, nil, "%s must be from %d to %d, not %d", a.Name, a.Min, a.Max, i)
 			}
 			return &Value{constant: i}
 		}
@@ -58,7 +59,7 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 	case KindChoice:
 		return c.choiceValue(n, a, env)
 	case KindDuration:
-		if d, ok := c.duration(n, a.Name); ok {
+		if d, ok := c.duration(n, phrases.Word(a.Name)); ok {
 			return &Value{constant: d}
 		}
 		return nil
@@ -84,15 +85,15 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 // scalar compiles a text with {{ }} in it. A whole {{ expression }} keeps its type, which must fit.
 func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) *Value {
 	if n.Kind != source.Scalar {
-		hint := ""
+		var hint *phrases.Message
 		if n.Kind == source.Mapping && strings.HasPrefix(strings.TrimSpace(lineOf(n)), "{{") {
-			hint = "a text that begins with {{ needs quotes around it"
+			hint = say("a text that begins with {{ needs quotes around it")
 		}
 		c.report(n, hint, "%s must be a text, not %s", a.Name, n.Kind)
 		return nil
 	}
 	if strings.TrimSpace(n.Value) == "" {
-		c.report(n, "", "%s is empty", a.Name)
+		c.report(n, nil, "%s is empty", a.Name)
 		return nil
 	}
 	segments, unclosed := template.Split(n.Value)
@@ -121,14 +122,14 @@ var placeholder = regexp.MustCompile(`(?i)[\[{<%](` + strings.Join(slices.Sorted
 func (c *compiler) singleBraces(n *source.Node, segments []template.Segment) {
 	for _, s := range segments {
 		if at := strings.Index(s.Text, "{%"); !s.Expression && at >= 0 && strings.Contains(s.Text[at:], "%}") {
-			c.add(n.AtOffset(s.Offset+at, source.Error, "{% %} means nothing here, and would stay in the text as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+			c.add(n.AtOffset(s.Offset+at, source.Error, say("{%% %%} means nothing here, and would stay in the text as it is written"), say("write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`")))
 			return
 		}
 		if at := placeholder.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
-			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+placeholders[strings.ToLower(s.Text[at[2]:at[3]])]+" }} for its value"))
+			c.add(n.AtOffset(s.Offset+at[0], source.Warning, say("%s stays as it is written", s.Text[at[0]:at[1]]), say("write {{ %s }} for its value", placeholders[strings.ToLower(s.Text[at[2]:at[3]])])))
 		}
 		if at := singleBrace.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
-			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.Text[at[2]:at[3]]+" }} for its value"))
+			c.add(n.AtOffset(s.Offset+at[0], source.Warning, say("%s stays as it is written", s.Text[at[0]:at[1]]), say("write {{ %s }} for its value", s.Text[at[2]:at[3]])))
 		}
 	}
 }
@@ -142,15 +143,15 @@ func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
 	switch {
 	case !written:
 	case a.Longest > 0 && utf8.RuneCountInString(s) > a.Longest:
-		c.report(n, "", "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
+		c.report(n, nil, "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
 	case a.Refers == "media" && !plain.IsUUID(s) && !fs.ValidPath(s):
-		c.report(n, "a file in the folder media beside the rules", "%q is no file's name", s)
+		c.report(n, say("a file in the folder media beside the rules"), "%q is no file's name", s)
 	}
 }
 
 func (c *compiler) headersValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind != source.Mapping {
-		c.report(n, "as in { Accept: application/json }", "%s must be a mapping of names to texts, not %s", a.Name, n.Kind)
+		c.report(n, say("as in %s", "{ Accept: application/json }"), "%s must be a mapping of names to texts, not %s", a.Name, n.Kind)
 		return nil
 	}
 	v := &Value{fields: []Setting{}}
@@ -166,7 +167,7 @@ func (c *compiler) headersValue(n *source.Node, a *Arg, env *environment) *Value
 
 // lineOf returns the text from the node to the end of its line.
 func lineOf(n *source.Node) string {
-	p := n.At(source.Error, "", "")
+	p := n.At(source.Error, nil, nil)
 	if r := []rune(p.Text); p.Column-1 < len(r) {
 		return string(r[p.Column-1:])
 	}
@@ -192,7 +193,7 @@ func (c *compiler) template(n *source.Node, segments []template.Segment, env *en
 			continue
 		}
 		if want == Text && len(x.result.fields) > 0 {
-			c.add(n.AtOffset(s.Offset, source.Error, s.Text+" is an object and does not read as a text", wantHint(s.Text, x.result, Text)))
+			c.add(n.AtOffset(s.Offset, source.Error, say("%s is an object and does not read as a text", s.Text), wantHint(s.Text, x.result, Text)))
 			ok = false
 			continue
 		}
@@ -223,20 +224,20 @@ func (c *compiler) whole(n *source.Node, a *Arg, env *environment, want *Type) *
 		}
 	}
 	if n.Kind == source.Scalar {
-		hint := ""
+		var hint *phrases.Message
 		if want == Flag {
 			hint = flagHint(n.Value)
 		}
 		c.report(n, hint, "%s must be %s, not %q", a.Name, want, n.Value)
 	} else {
-		c.report(n, "", "%s must be %s, not %s", a.Name, want, n.Kind)
+		c.report(n, nil, "%s must be %s, not %s", a.Name, want, n.Kind)
 	}
 	return nil
 }
 
 func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Mapping {
-		c.report(n, "as in [vip, after-hours]", "%s must be a list of names, not %s", a.Name, n.Kind)
+		c.report(n, say("as in %s", "[vip, after-hours]"), "%s must be a list of names, not %s", a.Name, n.Kind)
 		return nil
 	}
 	v := &Value{list: []*Value{}}
@@ -246,13 +247,13 @@ func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
 			return nil
 		}
 		if text, ok := name.constant.(string); ok && n.Kind == source.Scalar && strings.Contains(text, ",") {
-			c.warn(item, fmt.Sprintf("write [%s] for several", text), "this is one name with a comma in it")
+			c.warn(item, say("write [%s] for several", text), "this is one name with a comma in it")
 		}
 		c.mention(item, a, name)
 		v.list = append(v.list, name)
 	}
 	if len(v.list) == 0 && !a.Null {
-		c.report(n, "", "%s names nothing", a.Name)
+		c.report(n, nil, "%s names nothing", a.Name)
 	}
 	// A list that one expression gives stays a list.
 	if len(v.list) == 1 && n.Kind == source.Scalar && v.list[0].whole != nil {
@@ -265,7 +266,7 @@ func (c *compiler) choiceValue(n *source.Node, a *Arg, env *environment) *Value 
 	if n.Kind == source.Scalar && strings.Contains(n.Value, "{{") {
 		return c.whole(n, a, env, Text)
 	}
-	s, ok := c.choice(n, a.Name, a.Values)
+	s, ok := c.choice(n, phrases.Word(a.Name), a.Values)
 	if !ok {
 		return nil
 	}
@@ -278,13 +279,13 @@ func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
 		return nil
 	}
 	if v.whole != nil && !fits(v.whole.result, Time) && !fits(v.whole.result, Text) {
-		c.report(n, "", "%s must be a day or a time, not %s", a.Name, v.whole.result)
+		c.report(n, nil, "%s must be a day or a time, not %s", a.Name, v.whole.result)
 		return nil
 	}
 	if s, ok := v.constant.(string); ok && v.whole == nil && v.pieces == nil {
 		if _, err := time.Parse(time.DateOnly, s); err != nil {
 			if _, err := time.Parse(time.RFC3339, s); err != nil {
-				c.report(n, "as in 2026-12-24 or 2026-12-24T18:00:00-03:00", "%s must be a day or a time, not %q", a.Name, s)
+				c.report(n, say("as in 2026-12-24 or 2026-12-24T18:00:00-03:00"), "%s must be a day or a time, not %q", a.Name, s)
 				return nil
 			}
 		}
@@ -297,10 +298,10 @@ func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
 func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Scalar && a.Kind == KindTarget {
 		v := c.scalar(n, a, env, Text)
-		c.isID(n, v, a.Name, "a conversation's id", "write { phone: \"+5511…\", channel: … } for a phone number, or { contact: \"{{ contact.id }}\", channel: … }")
+		c.isID(n, v, a.Name, "a conversation's id", say("write { phone: \"+5511…\", channel: … } for a phone number, or { contact: \"{{ contact.id }}\", channel: … }"))
 		return v
 	}
-	if !c.mapping(n, a.Name, argNames(a.Fields)...) {
+	if !c.mapping(n, phrases.Word(a.Name), argNames(a.Fields)...) {
 		return nil
 	}
 	v := &Value{fields: []Setting{}}
@@ -309,7 +310,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		item := n.Get(f.Name)
 		if item == nil {
 			if f.Required && !misspelt(n, f.Name) {
-				c.report(n, "", "%s needs %q", a.Name, f.Name)
+				c.report(n, nil, "%s needs %q", a.Name, f.Name)
 			}
 			continue
 		}
@@ -317,7 +318,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 			v.fields = append(v.fields, Setting{f.Name, value})
 			c.argumentScopes(f, value)
 			if f.Name == "contact" {
-				c.isID(item, value, f.Name, "a contact's id", "write {{ contact.id }} for the customer, or phone with a number")
+				c.isID(item, value, f.Name, "a contact's id", say("write {{ contact.id }} for the customer, or phone with a number"))
 			}
 		}
 	}
@@ -328,7 +329,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 }
 
 // isID reports a text that is written out where only an id can stand.
-func (c *compiler) isID(n *source.Node, v *Value, name, what, hint string) {
+func (c *compiler) isID(n *source.Node, v *Value, name string, what phrases.Word, hint *phrases.Message) {
 	if v == nil {
 		return
 	}
@@ -348,11 +349,11 @@ func (c *compiler) target(n *source.Node, a *Arg) {
 	channel := n.Get("channel")
 	switch {
 	case len(named) != 1:
-		c.report(n, "as in { phone: \"+5511999990000\", channel: Main } or { person: Carla }", "%s needs one of phone, contact and person; here is %s", a.Name, list(named))
+		c.report(n, say("as in { phone: \"+5511999990000\", channel: Main } or { person: Carla }"), "%s needs one of phone, contact and person; here is %s", a.Name, phrases.And(named))
 	case named[0] == "person" && channel != nil:
-		c.report(channel, "leave it out", "the configuration says in which channel a person is written to")
+		c.report(channel, say("leave it out"), "the configuration says in which channel a person is written to")
 	case named[0] != "person" && channel == nil:
-		c.report(n, "the WhatsApp number to write from, as in channel: Main", "%s needs \"channel\"", a.Name)
+		c.report(n, say("the WhatsApp number to write from, as in channel: Main"), "%s needs \"channel\"", a.Name)
 	}
 }
 
@@ -414,7 +415,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 
 // place returns where an offset of a value of the rule stands, for problems that are found later.
 func (c *compiler) place(n *source.Node, offset int) Problem {
-	p := n.AtOffset(offset, source.Error, "", "")
+	p := n.AtOffset(offset, source.Error, nil, nil)
 	p.Rule = c.rule.ID
 	return p
 }
@@ -430,8 +431,8 @@ func (c *compiler) mentionTeammate(n *source.Node, name string) {
 	same := func(known string) bool { return spelling.Plain(known) == spelling.Plain(name) }
 	if c.options.People != nil && !slices.ContainsFunc(c.options.People, same) {
 		hint := source.DidYouMean(name, c.options.People)
-		if hint == "" {
-			hint = fmt.Sprintf("add people: { %s: { phone: \"+55…\", channel: … } } to the configuration", name)
+		if hint == nil {
+			hint = say("add people: { %s: { phone: \"+55…\", channel: … } } to the configuration", name)
 		}
 		c.report(n, hint, "the configuration does not say where %s is reached", name)
 	}

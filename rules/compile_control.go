@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -71,7 +72,7 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 	if v := given["event"]; v != nil {
 		s.Events = c.eventList(v)
 		if r := c.rule; r.hearsNothing() {
-			c.warn(v, hearsNothingHint, "wait_for always waits until the time is over: what customers do does not reach the runs of %s", r.started())
+			c.warn(v, hearsNothingHint(), "wait_for always waits until the time is over: what customers do does not reach the runs of %s", r.started())
 		}
 	}
 	if v := given["timeout"]; v != nil {
@@ -93,7 +94,7 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 }
 
 // span reads a duration that may be of a calendar.
-func (c *compiler) span(n *source.Node, what string) duration.Span {
+func (c *compiler) span(n *source.Node, what phrases.Word) duration.Span {
 	text, ok := c.static(n, what)
 	if !ok {
 		return duration.Span{}
@@ -101,13 +102,13 @@ func (c *compiler) span(n *source.Node, what string) duration.Span {
 	span, err := duration.ParseSpan(text)
 	switch {
 	case err != nil:
-		c.report(n, "", "%v", err)
+		c.report(n, nil, "%v", err)
 	case span.Length <= 0:
-		c.report(n, "", "%s must be longer than nothing", what)
+		c.report(n, nil, "%s must be longer than nothing", what)
 	case span.Calendar != "":
 		if _, known := c.set.Calendars[span.Calendar]; !known {
 			at := max(0, strings.LastIndex(n.Value, span.Calendar))
-			c.add(n.AtOffset(at, source.Error, fmt.Sprintf("unknown calendar %q", span.Calendar), calendarHint(span.Calendar, c.environment(nil, false).calendars)))
+			c.add(n.AtOffset(at, source.Error, say("unknown calendar %q", span.Calendar), calendarHint(span.Calendar, c.environment(nil, false).calendars)))
 		}
 		c.used[span.Calendar] = true
 		c.daysOfCalendar(n, text, span)
@@ -125,13 +126,13 @@ func (c *compiler) daysOfCalendar(n *source.Node, text string, span duration.Spa
 	}
 	monday := time.Date(2026, 3, 2, 0, 0, 0, 0, office.Location())
 	if end, err := office.Add(monday, span.Length); err == nil && end.Sub(monday) > span.Length+24*time.Hour {
-		c.warn(n, fmt.Sprintf("write the hours that you mean, as in 8h of %s", span.Calendar), "%s of %s is %d opening hours, which takes %d days", strings.TrimSpace(length), span.Calendar, int(span.Length.Hours()), int(end.Sub(monday).Hours()/24)+1)
+		c.warn(n, say("write the hours that you mean, as in 8h of %s", span.Calendar), "%s of %s is %d opening hours, which takes %d days", strings.TrimSpace(length), span.Calendar, int(span.Length.Hours()), int(end.Sub(monday).Hours()/24)+1)
 	}
 }
 
 func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environment {
 	if n.Kind != source.List {
-		c.report(n, "a list of { if, do }, and at last { else: [steps] }", "choose needs a list, not %s", n.Kind)
+		c.report(n, say("a list of { if, do }, and at last { else: [steps] }"), "choose needs a list, not %s", n.Kind)
 		return env
 	}
 	after := env
@@ -139,7 +140,7 @@ func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environmen
 		last := i == len(n.Items)-1
 		if item.Kind == source.Mapping && item.Get("else") != nil {
 			if c.mapping(item, "the last branch", "else"); !last {
-				c.report(item, "put it last", "else must be the last branch")
+				c.report(item, say("put it last"), "else must be the last branch")
 			}
 			do, e := c.steps(item.Get("else"), s.Path+".else.", env)
 			s.Branches = append(s.Branches, Branch{Do: do})
@@ -162,7 +163,7 @@ func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environmen
 		s.Branches = append(s.Branches, b)
 	}
 	if len(n.Items) == 0 {
-		c.report(n, "", "choose has no branches")
+		c.report(n, nil, "choose has no branches")
 	}
 	return after
 }
@@ -194,7 +195,7 @@ func (c *compiler) forEach(s *Step, given map[string]*source.Node, env *environm
 			s.As = name
 		}
 	} else if env.names["item"] != nil && given["in"] != nil {
-		c.report(given["in"], "name this one with as:", "the name \"item\" is taken")
+		c.report(given["in"], say("name this one with as:"), "the name \"item\" is taken")
 	}
 	if v := given["max"]; v != nil {
 		s.MaxItems, _ = c.number(v, "max", 10000)
@@ -213,7 +214,7 @@ func (c *compiler) forEach(s *Step, given map[string]*source.Node, env *environm
 // assign compiles the values of a set, each of which can use those before it.
 func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environment {
 	if n.Kind != source.Mapping || len(n.Pairs) == 0 {
-		c.report(n, "as in { greeting: \"Hello {{ contact.name }}\" }", "set needs names and values, not %s", n.Kind)
+		c.report(n, say("as in %s", "{ greeting: \"Hello {{ contact.name }}\" }"), "set needs names and values, not %s", n.Kind)
 		return env
 	}
 	for _, p := range n.Pairs {

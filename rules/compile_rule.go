@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -24,21 +25,21 @@ var (
 // behind it.
 func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.Node) {
 	before := len(c.problems)
-	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, "", "").Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
+	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, nil, nil).Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
 	c.stepIDs, c.answers, c.sends, c.known = make(map[string]*source.Node), make(map[string]bool), nil, false
 	c.used, c.usedVars = make(map[string]bool), make(map[string]bool)
 	defer func() { c.rule = nil }()
 	// One rule never takes the others down, not even through a bug in what checks it.
 	defer func() {
 		if r := recover(); r != nil {
-			c.report(n, "please report this", "the rule cannot be checked: %v", r)
+			c.report(n, say("please report this"), "the rule cannot be checked: %v", r)
 			c.set.Broken = append(c.set.Broken, Broken{ID: c.rule.ID, File: c.rule.File, Line: c.rule.Line, Problems: slices.Clone(c.problems[before:])})
 		}
 	}()
 
 	r := c.rule
 	if n.Kind != source.Mapping {
-		c.report(n, "begin it with id: …", "a rule must be a mapping, not %s", n.Kind)
+		c.report(n, say("begin it with id: …"), "a rule must be a mapping, not %s", n.Kind)
 		return
 	}
 	c.ruleIdentity(n, seen)
@@ -91,11 +92,11 @@ func (c *compiler) ruleIdentity(n *source.Node, seen map[string]*source.Node) {
 	}
 	c.rule.ID = s
 	if !ruleID.MatchString(s) {
-		c.report(id, "use small letters, digits and dashes, as in away-reply", "%q is not an id", s)
+		c.report(id, say("use small letters, digits and dashes, as in away-reply"), "%q is not an id", s)
 		return
 	}
 	if first := seen[s]; first != nil {
-		c.report(id, "the first is in "+place(first), "there are two rules with the id %q", s)
+		c.report(id, say("the first is in %s", place(first)), "there are two rules with the id %q", s)
 		return
 	}
 	seen[s] = id
@@ -138,7 +139,7 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		r.TakesClaimed = s == "run"
 	}
 	if v := n.Get("if"); v != nil {
-		c.notEmpty(v, "if", "leave it out for a rule that always fires")
+		c.notEmpty(v, "if", say("leave it out for a rule that always fires"))
 		var all []condition
 		var known map[string][]any
 		if !r.When.Manual {
@@ -169,7 +170,7 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		}
 	}
 	if v := n.Get("cancel_on"); v != nil {
-		c.notEmpty(v, "cancel_on", "leave it out")
+		c.notEmpty(v, "cancel_on", say("leave it out"))
 		for _, item := range oneOrMore(v) {
 			r.CancelOn = append(r.CancelOn, c.eventMatch(item)...)
 		}
@@ -181,7 +182,7 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 func (c *compiler) key(n *source.Node, env *environment) *Expression {
 	x := c.expression(n, env, nil)
 	if x != nil && (x.result.elem != nil || len(x.result.fields) > 0) {
-		c.report(n, "use one field of it, such as its id", "a key must be a single value, not %s", x.result)
+		c.report(n, say("use one field of it, such as its id"), "a key must be a single value, not %s", x.result)
 		return nil
 	}
 	if x != nil {
@@ -202,7 +203,7 @@ func (c *compiler) gather(n *source.Node) *Gather {
 	if v := n.Get("at_most"); v != nil {
 		g.AtMost, ok2 = c.duration(v, "at_most")
 		if ok && ok2 && g.AtMost < g.Quiet {
-			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", duration.Format(g.AtMost), duration.Format(g.Quiet))
+			c.report(v, nil, "at_most (%s) is shorter than quiet (%s)", duration.Format(g.AtMost), duration.Format(g.Quiet))
 		}
 	} else {
 		g.AtMost = 10 * g.Quiet
@@ -245,7 +246,7 @@ func (c *compiler) late(n *source.Node) {
 	if s := v.Get("skip_after"); s != nil {
 		switch {
 		case scheduled:
-			c.report(s, "a schedule's missed ticks take run: last, all or none", "skip_after is for events")
+			c.report(s, say("a schedule's missed ticks take run: last, all or none"), "skip_after is for events")
 		case s.Value == "none":
 			r.Late.SkipAfter = 0
 		default:
@@ -254,7 +255,7 @@ func (c *compiler) late(n *source.Node) {
 	}
 	if s := v.Get("run"); s != nil {
 		if !scheduled {
-			c.report(s, "late events take skip_after: 30m", "run is for the missed ticks of schedules")
+			c.report(s, say("late events take skip_after: 30m"), "run is for the missed ticks of schedules")
 		} else if run, ok := c.choice(s, "run", []string{"last", "all", "none"}); ok {
 			r.Late.Run = run
 		}
@@ -324,25 +325,14 @@ func (c *compiler) environment(sources []string, gathers bool) *environment {
 	}
 	switch {
 	case len(sources) == 1 && slices.Contains(eachItems, sources[0]):
-		env.starts = fmt.Sprintf("a schedule over %s", sources[0])
+		env.starts = say("a schedule over %s", sources[0])
 	case len(sources) == 0:
-		env.starts = "a schedule"
+		env.starts = say("a schedule")
 	default:
-		env.starts = list(sources)
+		env.starts = phrases.And(sources)
 	}
 	c.environments[key] = env
 	return env
-}
-
-// list joins words for a message: a, b and c.
-func list(words []string) string {
-	switch len(words) {
-	case 0:
-		return "nothing"
-	case 1:
-		return words[0]
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // fingerprint writes the rule as a self-contained text, and hashes what decides its behaviour.

@@ -2,11 +2,10 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -46,7 +45,7 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 		}
 	}
 	if total > maxSteps {
-		c.report(n, "split the rule", "the rule has %d steps; at most %d are allowed", total, maxSteps)
+		c.report(n, say("split the rule"), "the rule has %d steps; at most %d are allowed", total, maxSteps)
 	}
 }
 
@@ -66,11 +65,11 @@ func stepIDs(n *source.Node, ids map[string]int) {
 // steps compiles a list of steps and returns what the steps behind it can see.
 func (c *compiler) steps(n *source.Node, prefix string, env *environment) ([]*Step, *environment) {
 	if n.Kind != source.List {
-		c.report(n, "put a dash in front of each step", "steps must be a list, not %s", n.Kind)
+		c.report(n, say("put a dash in front of each step"), "steps must be a list, not %s", n.Kind)
 		return nil, env
 	}
 	if len(n.Items) == 0 {
-		c.report(n, "", "there are no steps")
+		c.report(n, nil, "there are no steps")
 	}
 	var steps []*Step
 	for i, item := range n.Items {
@@ -94,7 +93,7 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 			return nil, c.unknownResult(n, env)
 		}
 	default:
-		c.report(n, "as in send_message: \"Hello\"", "a step must be a verb with its arguments, not %s", n.Kind)
+		c.report(n, say("as in %s", "send_message: \"Hello\""), "a step must be a verb with its arguments, not %s", n.Kind)
 		return nil, env
 	}
 	s.Verb = verb.Value
@@ -135,13 +134,13 @@ func (c *compiler) verb(n *source.Node) (verb, args *source.Node) {
 			}
 			unknown = cmp.Or(unknown, p.Key)
 		case verb != nil:
-			c.report(p.Key, "put a dash in front of it", "a step has one verb; this one has %s and %s", verb.Value, p.Key.Value)
+			c.report(p.Key, say("put a dash in front of it"), "a step has one verb; this one has %s and %s", verb.Value, p.Key.Value)
 		default:
 			verb, args = p.Key, p.Value
 		}
 	}
 	if verb == nil && unknown == nil {
-		c.report(n, "as in send_message: \"Hello\"", "the step has no verb")
+		c.report(n, say("as in %s", "send_message: \"Hello\""), "the step has no verb")
 	}
 	return verb, args
 }
@@ -170,7 +169,7 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 			s.Retry.For, _ = c.duration(f, "for")
 		}
 		if len(v.Pairs) == 0 {
-			c.report(v, "as in { times: 3, for: 10m }", "retry needs times or for")
+			c.report(v, say("as in %s", "{ times: 3, for: 10m }"), "retry needs times or for")
 		}
 	}
 }
@@ -179,7 +178,7 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 func (c *compiler) evenIfMuted(n *source.Node, s *Step) {
 	choice, ok := c.choice(n, "even_if_muted", []string{"true", "false"})
 	if ok && !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) {
-		c.report(n, "leave it out", "%s sends nothing, so it is taken in a muted conversation too", s.Verb)
+		c.report(n, say("leave it out"), "%s sends nothing, so it is taken in a muted conversation too", s.Verb)
 	}
 	s.EvenIfMuted = choice == "true"
 }
@@ -187,7 +186,7 @@ func (c *compiler) evenIfMuted(n *source.Node, s *Step) {
 // name defines a step's result under its id.
 func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment {
 	if s.Schema.Result == nil {
-		c.report(id, "leave the id out", "%s has no result that could be named", s.Verb)
+		c.report(id, say("leave the id out"), "%s has no result that could be named", s.Verb)
 		return env
 	}
 	if !c.freeName(id, s.ID, env) {
@@ -203,15 +202,15 @@ func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment
 func (c *compiler) freeName(n *source.Node, name string, env *environment) bool {
 	switch {
 	case !identifier.MatchString(name):
-		c.report(n, "use letters, digits and _", "%q is not a name that expressions can use", name)
+		c.report(n, say("use letters, digits and _"), "%q is not a name that expressions can use", name)
 	case factType(name) != nil:
-		c.report(n, "choose another", "the name %q hides a fact", name)
+		c.report(n, say("choose another"), "the name %q hides a fact", name)
 	case functionByName[name] != nil || exprBuiltins[name] != nil || slices.Contains(reserved, name):
-		c.report(n, "choose another", "the name %q has a meaning of its own", name)
+		c.report(n, say("choose another"), "the name %q has a meaning of its own", name)
 	case c.stepIDs[name] != nil:
-		c.report(n, fmt.Sprintf("the first is in line %d", c.stepIDs[name].Line), "there are two steps with the id %q", name)
+		c.report(n, say("the first is in line %d", c.stepIDs[name].Line), "there are two steps with the id %q", name)
 	case env.names[name] != nil:
-		c.report(n, "choose another", "the name %q is taken", name)
+		c.report(n, say("choose another"), "the name %q is taken", name)
 	default:
 		return true
 	}
@@ -230,14 +229,13 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	c.present(verb, n, schema, given)
 	atHand := !slices.ContainsFunc(schema.Unless, func(arg string) bool { return given[arg] != nil })
 	if need := schema.Needs; need != "" && !env.available[need] && atHand {
-		hint := ""
+		var hint *phrases.Message
 		if len(schema.Unless) > 0 {
-			hint = fmt.Sprintf("say which with `%s`", strings.Join(schema.Unless, "` or `"))
-			if need == "card" {
-				hint += ", or find it first with `find_card`"
+			if hint = say("say which with %s", backticked(schema.Unless)); need == "card" {
+				hint = say("%s, or find it first with `find_card`", hint)
 			}
 		}
-		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
+		c.report(verb, hint, "%s works on %s, and %s has none", s.Verb, phrases.Word("a "+need), env.starts)
 	}
 	if schema.Needs == vocabulary.Conversation && atHand {
 		c.needsConversation(verb, schema)
@@ -275,6 +273,15 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	return env
 }
 
+// backticked lists names of which one is meant.
+func backticked(names []string) phrases.List {
+	marked := make([]string, len(names))
+	for i, name := range names {
+		marked[i] = "`" + name + "`"
+	}
+	return phrases.Or(marked)
+}
+
 // given returns the arguments by name: a plain value is the verb's main argument.
 func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node {
 	given := make(map[string]*source.Node)
@@ -289,12 +296,12 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		given[main.Name] = n
 	case len(schema.Args) == 0 && n.Kind == source.Mapping && len(n.Pairs) == 0:
 	case len(schema.Args) == 0:
-		c.report(n, "leave it out", "%s takes no arguments", schema.Verb)
+		c.report(n, say("leave it out"), "%s takes no arguments", schema.Verb)
 		return nil
 	case n.Kind != source.Mapping:
-		hint := "its arguments: " + list(argNames(schema.Args))
+		hint := say("its arguments: %s", phrases.And(argNames(schema.Args)))
 		if len(schema.OneOf) == 0 && !slices.ContainsFunc(schema.Args, func(a Arg) bool { return a.Required }) {
-			hint = "leave it out, or write " + hint
+			hint = say("leave it out, or write %s", hint)
 		}
 		c.report(n, hint, "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
 		return nil
@@ -308,11 +315,11 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 					continue
 				}
 				_, hint := otherKey(schema.Verb, p.Key.Value)
-				if hint == "" {
+				if hint == nil {
 					hint = source.OneOf(p.Key.Value, names)
 				}
 				if slices.Contains(stepKeys, p.Key.Value) {
-					hint = fmt.Sprintf("put it beside %s, in a line of its own as far to the left", schema.Verb)
+					hint = say("put it beside %s, in a line of its own as far to the left", schema.Verb)
 				}
 				c.report(p.Key, hint, "%s has no argument %q", schema.Verb, p.Key.Value)
 				continue
@@ -333,20 +340,20 @@ func (c *compiler) present(verb, n *source.Node, schema *Schema, given map[strin
 	}
 	for _, a := range schema.Args {
 		if a.Required && !has(a.Name) && (!unknown || !misspelt(n, a.Name)) {
-			c.report(verb, "", "%s needs %q", schema.Verb, a.Name)
+			c.report(verb, nil, "%s needs %q", schema.Verb, a.Name)
 		}
 	}
 	if len(schema.OneOf) > 0 && !slices.ContainsFunc(schema.OneOf, has) && !unknown {
-		c.report(verb, "", "%s needs at least one of %s", schema.Verb, list(schema.OneOf))
+		c.report(verb, nil, "%s needs at least one of %s", schema.Verb, phrases.And(schema.OneOf))
 	}
 	for _, pair := range schema.Not {
 		if has(pair[0]) && has(pair[1]) {
-			c.report(given[pair[1]], "", "%s takes %q or %q, not both", schema.Verb, pair[0], pair[1])
+			c.report(given[pair[1]], nil, "%s takes %q or %q, not both", schema.Verb, pair[0], pair[1])
 		}
 	}
 	for _, pair := range schema.Together {
 		if has(pair[0]) && !has(pair[1]) {
-			c.report(given[pair[0]], "", "%q needs %q beside it", pair[0], pair[1])
+			c.report(given[pair[0]], nil, "%q needs %q beside it", pair[0], pair[1])
 		}
 	}
 }

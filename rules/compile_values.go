@@ -11,13 +11,14 @@ import (
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
 // text returns a scalar's text.
-func (c *compiler) text(n *source.Node, what string) (string, bool) {
+func (c *compiler) text(n *source.Node, what phrases.Word) (string, bool) {
 	if n.Kind != source.Scalar {
-		c.report(n, "", "%s must be a text, not %s", what, n.Kind)
+		c.report(n, nil, "%s must be a text, not %s", what, n.Kind)
 		return "", false
 	}
 	return n.Value, true
@@ -25,7 +26,7 @@ func (c *compiler) text(n *source.Node, what string) (string, bool) {
 
 // static returns the text of a scalar that must be known at load time: it may use vars and nothing
 // else.
-func (c *compiler) static(n *source.Node, what string) (string, bool) {
+func (c *compiler) static(n *source.Node, what phrases.Word) (string, bool) {
 	s, ok := c.text(n, what)
 	if !ok {
 		return "", false
@@ -47,7 +48,7 @@ func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	e.exact = true // a duration may be meant to be read again
 	out, err := e.Render(v)
 	if err != nil {
-		c.report(n, "", "%v", err)
+		c.report(n, nil, "%v", err)
 		return "", false
 	}
 	if d, ok := out.(time.Duration); ok {
@@ -56,31 +57,31 @@ func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	return TextOf(out), true
 }
 
-func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {
+func (c *compiler) duration(n *source.Node, what phrases.Word) (time.Duration, bool) {
 	s, ok := c.static(n, what)
 	if !ok {
 		return 0, false
 	}
 	d, err := duration.Parse(s)
 	if err == nil && d <= 0 {
-		err = fmt.Errorf("%s must be longer than nothing", what)
+		err = say("%s must be longer than nothing", what)
 	}
 	if err != nil {
-		c.report(n, "", "%v", err)
+		c.report(n, nil, "%v", err)
 		return 0, false
 	}
 	return d, true
 }
 
 // number reads a whole number from 1 on.
-func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
+func (c *compiler) number(n *source.Node, what phrases.Word, most int) (int, bool) {
 	s, ok := c.static(n, what)
 	if !ok {
 		return 0, false
 	}
 	var i int
 	if _, err := fmt.Sscanf(s+"\n", "%d\n", &i); err != nil || fmt.Sprint(i) != s || i < 1 || i > most {
-		c.report(n, "", "%s must be a whole number from 1 to %d, not %q", what, most, s)
+		c.report(n, nil, "%s must be a whole number from 1 to %d, not %q", what, most, s)
 		return 0, false
 	}
 	return i, true
@@ -88,16 +89,16 @@ func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
 
 // numbersValue compiles one or several whole numbers that are known at load time.
 func (c *compiler) numbersValue(n *source.Node, a *Arg) *Value {
-	c.notEmpty(n, a.Name, "leave it out")
+	c.notEmpty(n, phrases.Word(a.Name), say("leave it out"))
 	v := &Value{list: []*Value{}}
 	for _, item := range oneOrMore(n) {
-		s, ok := c.static(item, a.Name)
+		s, ok := c.static(item, phrases.Word(a.Name))
 		if !ok {
 			return nil
 		}
 		i, err := strconv.Atoi(s)
 		if err != nil || i < a.Min || i > a.Max {
-			c.report(item, fmt.Sprintf("as in [%d]", a.Min), "%s must be whole numbers from %d to %d, not %q", a.Name, a.Min, a.Max, s)
+			c.report(item, say("as in [%d]", a.Min), "%s must be whole numbers from %d to %d, not %q", a.Name, a.Min, a.Max, s)
 			return nil
 		}
 		v.list = append(v.list, &Value{constant: i})
@@ -105,7 +106,7 @@ func (c *compiler) numbersValue(n *source.Node, a *Arg) *Value {
 	return v
 }
 
-func (c *compiler) choice(n *source.Node, what string, values []string) (string, bool) {
+func (c *compiler) choice(n *source.Node, what phrases.Word, values []string) (string, bool) {
 	s, ok := c.text(n, what)
 	if !ok {
 		return "", false
@@ -129,21 +130,21 @@ func oneOrMore(n *source.Node) []*source.Node {
 }
 
 // notEmpty reports an empty key or list, which would not mean what it says.
-func (c *compiler) notEmpty(n *source.Node, what, hint string) {
+func (c *compiler) notEmpty(n *source.Node, what phrases.Word, hint *phrases.Message) {
 	if n.Kind == source.Null || (n.Kind == source.List && len(n.Items) == 0) {
 		c.report(n, hint, "%s is empty", what)
 	}
 }
 
 // mapping reports a node that is no mapping, and its keys that are none of those allowed.
-func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
+func (c *compiler) mapping(n *source.Node, what phrases.Word, keys ...string) bool {
 	if n.Kind != source.Mapping {
-		c.report(n, mappingExamples[what], "%s must be a mapping of %s, not %s", what, list(keys), n.Kind)
+		c.report(n, example(mappingExamples[what]), "%s must be a mapping of %s, not %s", what, phrases.And(keys), n.Kind)
 		return false
 	}
 	for i, p := range n.Pairs {
 		if !slices.Contains(keys, p.Key.Value) && !c.cutOff(n, i) {
-			_, hint := otherKey(what, p.Key.Value)
+			_, hint := otherKey(string(what), p.Key.Value)
 			c.report(p.Key, cmp.Or(hint, source.OneOf(p.Key.Value, keys)), "%s has no key %q", what, p.Key.Value)
 		}
 	}
@@ -184,24 +185,32 @@ func (c *compiler) cutOff(n *source.Node, i int) bool {
 	if strings.Contains(whole, "\"") {
 		quote = "'"
 	}
-	c.report(value, fmt.Sprintf("put quotes around the whole of it, as in %s: %s%s%s", key, quote, whole, quote), "the comma ends the value %q, because it stands in { }", value.Value)
+	c.report(value, say("put quotes around the whole of it, as in %s: %s%s%s", key, quote, whole, quote), "the comma ends the value %q, because it stands in { }", value.Value)
 	return true
 }
 
 // mappingExamples show what to write for a key that requires a mapping.
-var mappingExamples = map[string]string{
-	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
-	"sample": "as in { share: 10%, of: greeting }", "faults": "faults: all is all of them",
+var mappingExamples = map[phrases.Word]string{
+	"gather": "{ quiet: 20s, at_most: 2m }", "limit": "{ times: 1, per: 12h }", "late": "{ skip_after: 30m }", "retry": "{ times: 3, for: 10m }",
+	"sample": "{ share: 10%, of: greeting }", "faults": "faults: all",
+}
+
+// example shows what to write; nil without an example.
+func example(text string) *phrases.Message {
+	if text == "" {
+		return nil
+	}
+	return say("as in %s", text)
 }
 
 // required reports a missing key of a mapping, unless a misspelt one has been reported.
-func (c *compiler) required(n *source.Node, what, key string) *source.Node {
+func (c *compiler) required(n *source.Node, what phrases.Word, key string) *source.Node {
 	v := n.Get(key)
 	if v != nil && v.Kind != source.Null {
 		return v
 	}
 	if !misspelt(n, key) {
-		c.report(n, requiredExamples[key], "%s needs %q", what, key)
+		c.report(n, example(requiredExamples[key]), "%s needs %q", what, key)
 	}
 	return nil
 }
@@ -220,5 +229,5 @@ func misspelt(n *source.Node, key string) bool {
 
 // requiredExamples show what to write for a key that is missing.
 var requiredExamples = map[string]string{
-	"id": "as in id: away-reply", "when": "as in when: message.received", "do": "as in do: [{ send_message: Hello }]", "if": "as in if: says(\"hello\")",
+	"id": "id: away-reply", "when": "when: message.received", "do": "do: [{ send_message: Hello }]", "if": "if: says(\"hello\")",
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -65,7 +66,7 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 	sources := []string{"manual"}
 	if when != nil {
 		if names := eventKeys(when); names != nil {
-			c.report(when, "write a list: ["+strings.Join(names, ", ")+"]", "several events stand in [ ], not in { }")
+			c.report(when, say("write a list: [%s]", strings.Join(names, ", ")), "several events stand in [ ], not in { }")
 			sources = names
 		} else if when.Kind == source.Mapping {
 			r.When.Schedule = c.schedule(when)
@@ -108,12 +109,12 @@ func (c *compiler) triggerNames(n *source.Node) []string {
 			c.rule.When.Manual = true
 			names = append(names, vocabulary.Manual)
 		case item.Kind == source.Mapping:
-			c.report(item, "make it a rule of its own", "a schedule cannot stand in a list of events")
+			c.report(item, say("make it a rule of its own"), "a schedule cannot stand in a list of events")
 		default:
 			events := c.eventNames(item)
 			for _, e := range events {
 				if slices.Contains(c.rule.When.Events, e) {
-					c.report(item, "", "the event %s is named twice", e)
+					c.report(item, nil, "the event %s is named twice", e)
 				}
 			}
 			c.rule.When.Events = append(c.rule.When.Events, events...)
@@ -121,7 +122,7 @@ func (c *compiler) triggerNames(n *source.Node) []string {
 		}
 	}
 	if n.Kind == source.List && len(n.Items) == 0 {
-		c.report(n, "", "when names no event")
+		c.report(n, nil, "when names no event")
 	}
 	return names
 }
@@ -151,7 +152,7 @@ func (c *compiler) eventNames(n *source.Node) []string {
 }
 
 func (c *compiler) eventList(n *source.Node) []string {
-	c.notEmpty(n, "event", "")
+	c.notEmpty(n, "event", nil)
 	var names []string
 	for _, item := range oneOrMore(n) {
 		names = append(names, c.eventNames(item)...)
@@ -173,7 +174,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 		}
 	}
 	if len(kinds) > 1 || len(kinds) == 0 && !hasUnknown(n, scheduleKeys) {
-		c.report(n, scheduleExample, "a schedule needs one of every, cron and at; here is %s", list(kinds))
+		c.report(n, phrases.Word(scheduleExample).Message(), "a schedule needs one of every, cron and at; here is %s", phrases.And(kinds))
 	}
 	loc := time.UTC
 	if v := n.Get("timezone"); v != nil {
@@ -184,7 +185,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 	if v := n.Get("every"); v != nil {
 		c.every(v, s)
 		if zone := n.Get("timezone"); zone != nil {
-			c.report(zone, "use at: or cron: for local times", "every ticks at whole multiples in UTC and takes no timezone")
+			c.report(zone, say("use at: or cron: for local times"), "every ticks at whole multiples in UTC and takes no timezone")
 		}
 	}
 	if v := n.Get("cron"); v != nil {
@@ -202,7 +203,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 			c.rule.Scopes = union(c.rule.Scopes, []string{eachScopes[each]})
 		}
 	} else if v := n.Get("where"); v != nil {
-		c.report(v, "", "where needs each: it filters the items")
+		c.report(v, nil, "where needs each: it filters the items")
 	}
 	return s
 }
@@ -213,11 +214,11 @@ func (c *compiler) every(n *source.Node, s *Schedule) {
 		return
 	}
 	if d < time.Second || d%time.Second != 0 {
-		c.report(n, "", "every must be whole seconds, at least 1s, not %q", n.Value)
+		c.report(n, nil, "every must be whole seconds, at least 1s, not %q", n.Value)
 		return
 	}
 	if d%(24*time.Hour) == 0 {
-		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", duration.Format(d))
+		c.warn(n, say("write at: \"09:00\", with on: mon where it is once a week"), "every %s ticks at midnight in UTC, which is another time of day in most places", duration.Format(d))
 	}
 	s.Every = d
 }
@@ -229,33 +230,33 @@ func (c *compiler) cron(n *source.Node, s *Schedule, loc *time.Location) {
 	}
 	fields := strings.Fields(text)
 	if len(fields) != 5 {
-		c.report(n, "minute hour day-of-month month day-of-week, as in 0 9 * * mon-fri", "a cron needs 5 fields, not %d", len(fields))
+		c.report(n, say("minute hour day-of-month month day-of-week, as in 0 9 * * mon-fri"), "a cron needs 5 fields, not %d", len(fields))
 		return
 	}
 	// The zone has a key of its own, and the parser panics unless a space follows TZ=.
 	if strings.Contains(fields[0], "=") {
-		c.report(n, "write timezone: beside cron:", "a cron names no time zone")
+		c.report(n, say("write timezone: beside cron:"), "a cron names no time zone")
 		return
 	}
 	text = strings.Join(fields, " ")
 	spec, err := cron.ParseStandard(text)
 	if err != nil {
-		c.report(n, "minute hour day-of-month month day-of-week", "not a cron: %v", err)
+		c.report(n, say("minute hour day-of-month month day-of-week"), "not a cron: %v", err)
 		return
 	}
 	s.spec, _ = spec.(*cron.SpecSchedule) // what five fields always give
 	if s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), loc).IsZero() {
-		c.report(n, "look at the day and the month", "the cron never comes true")
+		c.report(n, say("look at the day and the month"), "the cron never comes true")
 		return
 	}
 	if day, weekday := fields[2], fields[4]; !strings.HasPrefix(day, "*") && !strings.HasPrefix(weekday, "*") && day != "?" && weekday != "?" {
-		c.warn(n, "put * in one of the two, and the other into `if`", "the cron runs when the day of the month or the day of the week fits, not when both do")
+		c.warn(n, say("put * in one of the two, and the other into `if`"), "the cron runs when the day of the month or the day of the week fits, not when both do")
 	}
 	s.Cron = text
 }
 
 func (c *compiler) at(n *source.Node, s *Schedule) {
-	c.notEmpty(n, "at", "")
+	c.notEmpty(n, "at", nil)
 	for _, item := range oneOrMore(n) {
 		text, ok := c.static(item, "at")
 		if !ok {
@@ -263,15 +264,15 @@ func (c *compiler) at(n *source.Node, s *Schedule) {
 		}
 		t, err := calendar.ParseTimeOfDay(text)
 		if err == nil && t >= 24*time.Hour {
-			c.report(item, "midnight is 00:00", "%q is not a time of day", text)
+			c.report(item, say("midnight is 00:00"), "%q is not a time of day", text)
 			continue
 		}
 		if err != nil {
-			c.report(item, "in quotes, as in \"09:00\"", "%v", err)
+			c.report(item, say("in quotes, as in \"09:00\""), "%v", err)
 			continue
 		}
 		if slices.Contains(s.At, t) {
-			c.report(item, "", "the time %s is named twice", text)
+			c.report(item, nil, "the time %s is named twice", text)
 		}
 		s.At = append(s.At, t)
 	}
@@ -279,9 +280,9 @@ func (c *compiler) at(n *source.Node, s *Schedule) {
 
 func (c *compiler) on(schedule, n *source.Node, s *Schedule) {
 	if schedule.Get("at") == nil {
-		c.report(n, "a cron names its own days", "on goes with at")
+		c.report(n, say("a cron names its own days"), "on goes with at")
 	}
-	c.notEmpty(n, "on", "leave it out for every day")
+	c.notEmpty(n, "on", say("leave it out for every day"))
 	for _, item := range oneOrMore(n) {
 		text, ok := c.text(item, "on")
 		if !ok {
@@ -289,7 +290,7 @@ func (c *compiler) on(schedule, n *source.Node, s *Schedule) {
 		}
 		days, err := calendar.ParseDays(text)
 		if err != nil {
-			c.report(item, "", "%v", err)
+			c.report(item, nil, "%v", err)
 			continue
 		}
 		for _, d := range days {

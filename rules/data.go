@@ -7,6 +7,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -22,10 +23,10 @@ type DataUse struct {
 }
 
 // Problem returns a warning at the place of the path's i-th name.
-func (u DataUse) Problem(i int, message, hint string) Problem {
+func (u DataUse) Problem(i int, message, hint *phrases.Message) Problem {
 	p := u.places[i]
-	p.Severity, p.Message, p.Hint = source.Warning, message, hint
-	return p
+	p.Severity = source.Warning
+	return p.Saying(message, hint)
 }
 
 // DataUses returns where the rules read event.data.

@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/quandohq/quando/rules/internal/suspect"
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -70,7 +70,7 @@ type part struct {
 type environment struct {
 	names     map[string]*Type
 	available map[string]bool // facts that what started the rule comes with
-	starts    string          // what starts the rule, for messages
+	starts    any             // what starts the rule, for messages
 	gathers   bool            // says searches all gathered messages
 	calendars []string
 	later     map[string]int // the ids of all steps, with their lines
@@ -111,7 +111,7 @@ var exprBuiltins = func() conf.FunctionsTable {
 // An issue is a problem at a byte offset inside an expression.
 type issue struct {
 	offset        int
-	message, hint string
+	message, hint *phrases.Message
 }
 
 // compileExpression compiles the text for an environment. It returns all issues that it found, or
@@ -120,26 +120,26 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	defer func() {
 		// The compiler's own bugs must not take the rule set down.
 		if r := recover(); r != nil {
-			x, issues = nil, []issue{{0, fmt.Sprintf("the expression cannot be compiled: %v", r), ""}}
+			x, issues = nil, []issue{{0, say("the expression cannot be compiled: %v", r), nil}}
 		}
 	}()
 	switch {
 	case strings.TrimSpace(text) == "":
-		return nil, []issue{{0, "the expression is empty", ""}}
+		return nil, []issue{{0, say("the expression is empty"), nil}}
 	case len(text) > maxExpression:
-		return nil, []issue{{0, fmt.Sprintf("the expression is %d bytes long; at most %d are allowed", len(text), maxExpression), "use `set` to give parts of it names"}}
+		return nil, []issue{{0, say("the expression is %d bytes long; at most %d are allowed", len(text), maxExpression), say("use `set` to give parts of it names")}}
 	}
 	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
-		return nil, []issue{{0, "this is an expression already", "leave the {{ }} out"}}
+		return nil, []issue{{0, say("this is an expression already"), say("leave the {{ }} out")}}
 	}
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "=") && !strings.HasPrefix(trimmed, "==") {
-		hint := "leave the = out"
+		hint := say("leave the = out")
 		if strings.HasPrefix(trimmed, "={{") {
-			hint = "leave the = and the {{ }} out"
+			hint = say("leave the = and the {{ }} out")
 		} else if strings.Count(trimmed, "=") == 2 {
-			hint += ", and compare with =="
+			hint = say("leave the = out, and compare with ==")
 		}
-		return nil, []issue{{strings.Index(text, "="), "an expression does not begin with =", hint}}
+		return nil, []issue{{strings.Index(text, "="), say("an expression does not begin with ="), hint}}
 	}
 	node, err := env.parse(text)
 	if err != nil {
@@ -160,7 +160,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 		result = typeOfNature(node)
 	}
 	if want != nil && result != Anything && !fits(result, want) {
-		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
+		return nil, []issue{{0, say("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
 	x = &Expression{Text: text, needs: r.facts, labels: r.labels, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, mentions: r.mentions, lookups: r.lookups, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(node)
@@ -182,14 +182,14 @@ func fits(t, want *Type) bool {
 	return t == Anything || want == Anything || t.name == want.name
 }
 
-func wantHint(text string, result, want *Type) string {
+func wantHint(text string, result, want *Type) *phrases.Message {
 	if want == Flag && len(result.fields) == 0 {
-		return fmt.Sprintf("compare it, as in %s == …", strings.TrimSpace(text))
+		return say("compare it, as in %s == …", strings.TrimSpace(text))
 	}
 	if len(result.fields) > 0 {
-		return "use one of its fields: " + strings.Join(fieldNames(result.fields), ", ")
+		return say("use one of its fields: %s", strings.Join(fieldNames(result.fields), ", "))
 	}
-	return ""
+	return nil
 }
 
 // typeOfNature names the type that expr found, for expressions that are more than a name.
@@ -216,35 +216,47 @@ func typeOfNature(node ast.Node) *Type {
 func parseIssue(text string, err error) issue {
 	var e *file.Error
 	if !errors.As(err, &e) {
-		return issue{0, err.Error(), ""}
+		return issue{0, say("%v", err), nil}
 	}
 	at := tree.ByteOffset(text, e.From)
 	rest := text[at:]
 	switch {
 	case strings.Contains(e.Message, "EOF"):
-		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, cmp.Or(habitHint(text), "a value, a closing bracket or a closing quote is missing")}
+		return issue{len(strings.TrimRight(text, " \n")), say(endsTooEarly), cmp.Or(habitHint(text), say("a value, a closing bracket or a closing quote is missing"))}
 	case strings.HasPrefix(rest, "=") && strings.HasSuffix(text[:at], "=="), strings.HasPrefix(rest, "=") && strings.HasSuffix(text[:at], "!="):
-		return issue{at, "a third = means nothing here", "compare with == or !="}
+		return issue{at, say("a third = means nothing here"), say("compare with == or !=")}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
-		return issue{at, "a single = means nothing here", "compare with =="}
+		return issue{at, say("a single = means nothing here"), say("compare with ==")}
 	case strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "”") || strings.HasPrefix(rest, "‘") || strings.HasPrefix(rest, "’") || strings.HasPrefix(rest, "«"):
-		return issue{at, "curved quotes mean nothing here", "use straight ones: \" or '"}
+		return issue{at, say("curved quotes mean nothing here"), say("use straight ones: \" or '")}
 	case strings.HasPrefix(rest, "&") || strings.HasPrefix(rest, "|"):
-		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and or or between conditions, and + between texts"}
+		return issue{at, say("unexpected %q", rest[:1]), say("write and or or between conditions, and + between texts")}
 	case strings.Contains(e.Message, "maximum allowed nodes"):
-		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
+		return issue{0, say("the expression has too many parts"), say("use `set` to give parts of it names")}
 	case strings.Contains(e.Message, "bad number syntax"):
-		return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), "put a duration in quotes, as in \"15m\""}
+		return issue{at, parserWords(e.Message), say("put a duration in quotes, as in \"15m\"")}
 	case strings.Contains(e.Message, "invalid char escape"):
-		return issue{at, "a \\ means nothing before this letter", "write it twice, as in \"\\\\d\""}
+		return issue{at, say("a \\ means nothing before this letter"), say("write it twice, as in \"\\\\d\"")}
 	case strings.Contains(e.Message, "literal not terminated"):
-		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
+		return issue{unclosedQuote(text), say("a quote is opened and never closed"), nil}
 	}
 	hint := habitHint(text)
-	if m := unexpectedWord.FindStringSubmatch(e.Message); hint == "" && m != nil {
+	if m := unexpectedWord.FindStringSubmatch(e.Message); hint == nil && m != nil {
 		hint = wordHint(m[1])
 	}
-	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), hint}
+	return issue{at, parserWords(e.Message), hint}
+}
+
+// parserWords words what the parser says, without its classes of tokens.
+func parserWords(message string) *phrases.Message {
+	message = tokenName.ReplaceAllString(message, "$1")
+	if token, ok := strings.CutPrefix(message, "unexpected token "); ok {
+		return say("unexpected token %s", token)
+	}
+	if number, ok := strings.CutPrefix(message, "bad number syntax: "); ok {
+		return say("bad number syntax: %s", number)
+	}
+	return phrases.Word(message).Message()
 }
 
 const endsTooEarly = "the expression ends too early"
@@ -284,31 +296,36 @@ func typeIssues(node ast.Node, text string, env *environment) []issue {
 func typeIssue(text string, err error) issue {
 	var e *file.Error
 	if !errors.As(err, &e) {
-		return issue{0, plainTypes(err.Error()), ""}
+		return issue{0, phrases.Word(plainTypes(err.Error())).Message(), nil}
 	}
-	message := plainTypes(strings.TrimSpace(e.Message))
-	hint := ""
-	if m := mismatch.FindStringSubmatch(message); m != nil {
-		message, hint = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3]), mismatchHint(m[1], m[2], m[3])
+	said := plainTypes(strings.TrimSpace(e.Message))
+	message := phrases.Word(said).Message()
+	var hint *phrases.Message
+	if m := mismatch.FindStringSubmatch(said); m != nil {
+		message, hint = say("%s cannot be used between %s and %s", m[1], phrases.Word(m[2]), phrases.Word(m[3])), mismatchHint(m[1], m[2], m[3])
 		if clock := timeOfDay.FindString(text); clock != "" && strings.Contains(m[2]+m[3], Time.name) {
-			hint = fmt.Sprintf("write now().Format(\"15:04\") %s %s, or closed(\"office\") of a calendar", m[1], clock)
+			hint = say("write now().Format(\"15:04\") %s %s, or closed(\"office\") of a calendar", m[1], clock)
 		}
-	} else if m := inList.FindStringSubmatch(message); m != nil {
-		message, hint = fmt.Sprintf("%s is never one of a list of %ss", m[1], strings.TrimPrefix(m[2], "a ")), "put the items in quotes, as in [\"1\", \"2\"]"
+	} else if m := inList.FindStringSubmatch(said); m != nil {
+		message, hint = say("%s is never one of a list of %s", phrases.Word(m[1]), phrases.Word(strings.TrimPrefix(m[2], "a ")+"s")), say("put the items in quotes, as in [\"1\", \"2\"]")
 		if m[1] == Number.name {
-			hint = "leave the quotes of the items out, as in [1, 2]"
+			hint = say("leave the quotes of the items out, as in [1, 2]")
 		}
-	} else if m := argument.FindStringSubmatch(message); m != nil {
-		message = fmt.Sprintf("%s needs %s here, not %s", m[3], m[2], m[1])
+	} else if m := argument.FindStringSubmatch(said); m != nil {
+		message = say("%s needs %s here, not %s", m[3], phrases.Word(m[2]), phrases.Word(m[1]))
 		if m[2] == Duration.name {
-			hint = "write it in quotes, as in \"15m\""
+			hint = say("write it in quotes, as in \"15m\"")
 		}
-	} else if strings.HasPrefix(message, "array elements can only be selected using an integer") {
-		message, hint = "the place of an item in a list must be a whole number", "make it one with int(…)"
-	} else if m := arguments.FindStringSubmatch(message); m != nil {
-		message = m[1] + " arguments for " + m[2]
+	} else if strings.HasPrefix(said, "array elements can only be selected using an integer") {
+		message, hint = say("the place of an item in a list must be a whole number"), say("make it one with int(…)")
+	} else if m := noMethod.FindStringSubmatch(said); m != nil {
+		message = say("%s has no method %q", phrases.Word(m[1]), m[2])
+	} else if m := notFlag.FindStringSubmatch(said); m != nil {
+		message = say("the condition gives %s, where %s is needed", phrases.Word(m[1]), Flag)
+	} else if m := arguments.FindStringSubmatch(said); m != nil {
+		message = say("%s arguments for %s", phrases.Word(m[1]), m[2])
 		if f := functionByName[m[2]]; f != nil {
-			hint = "write " + f.Signature
+			hint = say("write %s", f.Signature)
 		}
 	}
 	return issue{tree.ByteOffset(text, e.From), message, hint}
@@ -319,6 +336,8 @@ var (
 	arguments = regexp.MustCompile(`^(not enough|too many) arguments to call (\w+)$`)
 	mismatch  = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types (.+) and (.+)\)$`)
 	inList    = regexp.MustCompile(`^cannot use (a text|a number) as type (a text|a number) in array$`)
+	noMethod  = regexp.MustCompile(`^type (.+) has no method (\w+)$`)
+	notFlag   = regexp.MustCompile(`^non-bool expression \(type (.+)\) used as condition$`)
 	timeOfDay = regexp.MustCompile(`"\d{1,2}:\d{2}(?::\d{2})?"`)
 	goTypes   = regexp.MustCompile(`map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|time\.Time|time\.Duration|\b(?:float64|int|string|bool)\b`)
 	typeWords = map[string]string{

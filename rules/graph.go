@@ -145,11 +145,11 @@ func (c *compiler) reportCycles() {
 	caught := make(map[*Rule]Problems)
 	for _, cycle := range c.set.cycles {
 		first := cycle[0].From
-		message, hint := "the rules start each other for ever: ", "take from: any away from one of them"
+		message, hint := say("the rules start each other for ever: %s", cycle), say("take from: any away from one of them")
 		if len(cycle) == 1 {
-			message, hint = "the rule starts itself for ever: ", "take from: any away from it"
+			message, hint = say("the rule starts itself for ever: %s", cycle), say("take from: any away from it")
 		}
-		p := first.Problem(source.Error, message+cycle.String(), hint)
+		p := first.Problem(source.Error, message, hint)
 		c.problems = append(c.problems, p)
 		for _, e := range cycle {
 			caught[e.From] = append(caught[e.From], p)

@@ -1,20 +1,20 @@
 package rules
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/builtin"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // otherVerbs maps the verbs of other tools, and Portuguese words, to the verbs here, or to a
 // sentence about what to write.
-var otherVerbs = map[string]string{
+var otherVerbs = map[string]phrases.Word{
 	"reply": "send_message", "answer": "send_message", "message": "send_message", "text": "send_message", "say": "send_message", "responder": "send_message", "enviar_mensagem": "send_message",
 	"comment": "send_message", "respond": "send_message", "send": "send_message", "enviar": "send_message",
 	"notify": tellPerson, "notify_user": tellPerson, "notify_group": tellPerson, "email": tellPerson, "send_email": tellPerson, "slack": tellPerson, "avisar": tellPerson, "notificar": tellPerson,
@@ -48,7 +48,7 @@ const (
 
 // otherKeys maps wrong keys to the keys that are meant, or to a sentence about what to write: by
 // what has the key.
-var otherKeys = map[string]map[string]string{
+var otherKeys = map[string]map[string]phrases.Word{
 	"a rule": {
 		"enabled": switchedBy, "active": switchedBy, "disabled": switchedBy, "initial_state": switchedBy, "ativo": switchedBy, "ativa": switchedBy, "status": switchedBy,
 		"alias": "name", "title": "name", "nome": "name", "titulo": "name", "descricao": "description", "descrição": "description", "notes": "description", "modo": "mode",
@@ -95,15 +95,18 @@ const (
 	tokenElsewhere  = "secrets stand in the configuration, under http_request.headers"
 )
 
+// isSentence tells a sentence about what to write from a word of the language.
+func isSentence(w phrases.Word) bool { return strings.Contains(string(w), " ") }
+
 // otherKey returns the key that a word stands for in other tools, or "", and what to write instead.
-func otherKey(of, word string) (key, hint string) {
+func otherKey(of, word string) (key string, hint *phrases.Message) {
 	switch other := otherKeys[of][strings.ToLower(word)]; {
 	case other == "":
-		return "", ""
-	case strings.Contains(other, " "):
-		return "", other
+		return "", nil
+	case isSentence(other):
+		return "", other.Message()
 	default:
-		return other, "write " + other
+		return string(other), say("write %s", other)
 	}
 }
 
@@ -134,20 +137,20 @@ var otherEvents = map[string]string{
 }
 
 // eventHint suggests what to write for an unknown event.
-func eventHint(name string, known []string) string {
+func eventHint(name string, known []string) *phrases.Message {
 	if strings.HasPrefix(name, "every ") || strings.HasPrefix(name, "at ") || strings.HasPrefix(name, "cron ") {
-		return scheduleExample
+		return phrases.Word(scheduleExample).Message()
 	}
 	if several := eventsOf(name); several != nil {
-		return "write a list: [" + strings.Join(several, ", ") + "]"
+		return say("write a list: [%s]", strings.Join(several, ", "))
 	}
 	switch other := otherEvents[eventWords.Replace(strings.ToLower(name))]; {
 	case other == "":
 		return source.OneOf(name, known)
 	case strings.Contains(other, " "):
-		return other
+		return phrases.Word(other).Message()
 	default:
-		return "write " + other
+		return say("write %s", other)
 	}
 }
 
@@ -177,57 +180,57 @@ func eventsOf(text string) (events []string) {
 }
 
 // verbHint suggests a verb for an unknown one.
-func (c *compiler) verbHint(name string, more ...string) string {
+func (c *compiler) verbHint(name string, more ...string) *phrases.Message {
 	folded := strings.ToLower(name)
 	if slices.Contains([]string{"do", "then", "else", "se", "senão", "senao", "então", "entao"}, folded) {
-		return "steps of a condition stand in choose: a list of { if, do }, and at last { else: [steps] }"
+		return say("steps of a condition stand in choose: a list of { if, do }, and at last { else: [steps] }")
 	}
 	switch other := otherVerbs[folded]; {
 	case other == "":
-	case strings.Contains(other, " "):
-		return other
+	case isSentence(other):
+		return other.Message()
 	default:
-		return "write " + other
+		return say("write %s", other)
 	}
-	if near := source.DidYouMean(name, append(c.catalog.Verbs(), more...)); near != "" {
+	if near := source.DidYouMean(name, append(c.catalog.Verbs(), more...)); near != nil {
 		return near
 	}
-	return "the verbs are " + list(c.catalog.Verbs())
+	return say("the verbs are %s", phrases.And(c.catalog.Verbs()))
 }
 
 // nameHint suggests a name for one that an expression cannot see, or "".
-func nameHint(name string) string {
+func nameHint(name string) *phrases.Message {
 	switch strings.ToLower(name) {
 	case "yes", "on", "true", "sim", "verdadeiro":
-		return "write true"
+		return say("write %s", "true")
 	case "no", "off", "false", "não", "nao", "falso":
-		return "write false"
+		return say("write %s", "false")
 	case "null", "none", "nothing", "undefined", "nulo", "vazio", "empty":
-		return "write nil"
+		return say("write %s", "nil")
 	}
 	switch other := otherFacts[strings.ToLower(name)]; {
 	case other == "":
-		return ""
-	case strings.Contains(other, " ") && !strings.HasPrefix(other, "open("):
-		return other
+		return nil
+	case isSentence(other) && !strings.HasPrefix(string(other), "open("):
+		return other.Message()
 	default:
-		return "write " + other
+		return say("write %s", other)
 	}
 }
 
 // flagHint says what to write for a flag.
-func flagHint(text string) string {
+func flagHint(text string) *phrases.Message {
 	switch strings.ToLower(text) {
 	case "yes", "on", "y", "sim", "1", "true":
-		return "write true, without quotes"
+		return say("write true, without quotes")
 	case "no", "off", "n", "não", "nao", "0", "false":
-		return "write false, without quotes"
+		return say("write false, without quotes")
 	}
-	return ""
+	return nil
 }
 
 // otherFacts are facts as other tools call them, or a sentence about what to write.
-var otherFacts = map[string]string{
+var otherFacts = map[string]phrases.Word{
 	"ticket": "write attendance; the customer is contact, and the messages are in conversation", "case": "attendance", "atendimento": "attendance", "protocol": "attendance.protocol", "protocolo": "attendance.protocol",
 	"chat": "conversation", "conversa": "conversation",
 	"customer": "contact", "requester": "contact", "sender": "contact", "client": "contact", "cliente": "contact", "contato": "contact", "user": "contact",
@@ -245,41 +248,56 @@ var otherFields = map[string]string{
 }
 
 // fieldHint suggests a field for an unknown one.
-func fieldHint(name string, fields []string) string {
+func fieldHint(name string, fields []string) *phrases.Message {
 	if other := otherFields[strings.ToLower(name)]; slices.Contains(fields, other) {
-		return "write " + other
+		return say("write %s", other)
 	}
 	return source.OneOf(name, fields)
 }
 
-// otherFunctions maps functions of other tools, and of spreadsheets, to what to write here.
-var otherFunctions = map[string]string{
+// otherFunctions maps functions of other tools, and of spreadsheets, to a sentence about what to
+// write here.
+var otherFunctions = map[string]phrases.Word{
 	"and": "write and between the conditions, as in open(\"office\") and says(\"hi\")", "e": "write and between the conditions, as in open(\"office\") and says(\"hi\")",
 	"or": "write or between the conditions, as in says(\"hi\") or says(\"hello\")", "ou": "write or between the conditions, as in says(\"oi\") or says(\"bom dia\")",
 	"não": "write not in front of it, as in not open(\"office\")", "nao": "write not in front of it, as in not open(\"office\")",
-	"if": "write condition ? this : that, as in contact.name == nil ? \"you\" : contact.name", "se": "write condition ? this : that, as in contact.name == nil ? \"you\" : contact.name", "iif": "write condition ? this : that",
-	"today": "write day(now(), 0), as in day(now(), 0) == \"2026-12-24\"", "hoje": "write day(now(), 0), as in day(now(), 0) == \"2026-12-24\"", "agora": "write now()",
-	"hour": "write now().Hour()", "hora": "write now().Hour()", "weekday": "write now().Weekday().String() == \"Monday\"", "dia.da.semana": "write now().Weekday().String() == \"Monday\"",
-	"has_tag": "write has_label(\"…\")", "has_tags": "write has_label(\"…\")", "tem_etiqueta": "write has_label(\"…\")", "parseint": "write number(…)", "parsefloat": "write number(…)", "value": "write number(…)", "valor": "write number(…)",
-	"hours_since": "write now() - … > duration(\"24h\")", "minutes_since": "write now() - … > duration(\"15m\")", "days_since": "write now() - … > duration(\"2d\")", "datedif": "write now() - … > duration(\"2d\")",
-	"contains": "write message.text contains \"…\"", "includes": "write message.text contains \"…\"", "search": "write message.text contains \"…\"", "procurar": "write message.text contains \"…\"", "localizar": "write message.text contains \"…\"",
-	"concatenate": "join texts with +, or write them side by side: Hello {{ contact.name }}", "concatenar": "join texts with +, or write them side by side: Hello {{ contact.name }}",
-	"default": "write … ?? \"something else\" for what is missing", "ifempty": "write … ?? \"something else\" for what is missing", "seerro": "write … ?? \"something else\" for what is missing", "iferror": "write … ?? \"something else\" for what is missing",
-	"minúscula": "write lower(…)", "minuscula": "write lower(…)", "maiúscula": "write upper(…)", "maiuscula": "write upper(…)", "tolower": "write lower(…)", "toupper": "write upper(…)", "arrumar": "write trim(…)",
-	"left": "write the part in [ ], as in message.text[0:5]", "esquerda": "write the part in [ ], as in message.text[0:5]", "length": "write len(…)", "comprimento": "write len(…)",
-	"states": "write a fact, as in attendance.status", "is_state": "compare a fact, as in attendance.status == \"open\"", "state_attr": "write a fact, as in attendance.status", "vlookup": "ask another system with http_request", "procv": "ask another system with http_request",
-	"is_open": "write open(\"office\")", "is_closed": "write closed(\"office\")", "aberto": "write open(\"office\")", "fechado": "write closed(\"office\")", "diz": "write says(\"…\")",
+	"if": "write condition ? this : that, as in contact.name == nil ? \"you\" : contact.name",
+	"se": "write condition ? this : that, as in contact.name == nil ? \"you\" : contact.name", "iif": "write condition ? this : that",
+	"today": "write day(now(), 0), as in day(now(), 0) == \"2026-12-24\"", "hoje": "write day(now(), 0), as in day(now(), 0) == \"2026-12-24\"",
+	"concatenate": "join texts with +, or write them side by side: Hello {{ contact.name }}",
+	"concatenar":  "join texts with +, or write them side by side: Hello {{ contact.name }}", "default": "write … ?? \"something else\" for what is missing",
+	"ifempty": "write … ?? \"something else\" for what is missing", "seerro": "write … ?? \"something else\" for what is missing",
+	"iferror": "write … ?? \"something else\" for what is missing", "left": "write the part in [ ], as in message.text[0:5]",
+	"esquerda": "write the part in [ ], as in message.text[0:5]", "states": "write a fact, as in attendance.status",
+	"is_state": "compare a fact, as in attendance.status == \"open\"", "state_attr": "write a fact, as in attendance.status",
+	"vlookup": "ask another system with http_request", "procv": "ask another system with http_request",
+}
+
+// otherCalls maps functions of other tools, and of spreadsheets, to the expression that does the
+// same here.
+var otherCalls = map[string]string{
+	"agora": "now()", "hour": "now().Hour()", "hora": "now().Hour()", "weekday": "now().Weekday().String() == \"Monday\"",
+	"dia.da.semana": "now().Weekday().String() == \"Monday\"", "has_tag": "has_label(\"…\")", "has_tags": "has_label(\"…\")", "tem_etiqueta": "has_label(\"…\")",
+	"parseint": "number(…)", "parsefloat": "number(…)", "value": "number(…)", "valor": "number(…)", "hours_since": "now() - … > duration(\"24h\")",
+	"minutes_since": "now() - … > duration(\"15m\")", "days_since": "now() - … > duration(\"2d\")", "datedif": "now() - … > duration(\"2d\")",
+	"contains": "message.text contains \"…\"", "includes": "message.text contains \"…\"", "search": "message.text contains \"…\"", "procurar": "message.text contains \"…\"",
+	"localizar": "message.text contains \"…\"", "minúscula": "lower(…)", "minuscula": "lower(…)", "maiúscula": "upper(…)", "maiuscula": "upper(…)", "tolower": "lower(…)",
+	"toupper": "upper(…)", "arrumar": "trim(…)", "length": "len(…)", "comprimento": "len(…)", "is_open": "open(\"office\")", "is_closed": "closed(\"office\")",
+	"aberto": "open(\"office\")", "fechado": "closed(\"office\")", "diz": "says(\"…\")",
 }
 
 // functionHint suggests what to write for an unknown function.
-func functionHint(name string) string {
+func functionHint(name string) *phrases.Message {
 	if other := otherFunctions[strings.ToLower(name)]; other != "" {
-		return other
+		return other.Message()
 	}
-	if near := source.DidYouMean(name, append(functionNames(), builtin.Names...)); near != "" {
+	if other := otherCalls[strings.ToLower(name)]; other != "" {
+		return say("write %s", other)
+	}
+	if near := source.DidYouMean(name, append(functionNames(), builtin.Names...)); near != nil {
 		return near
 	}
-	return "the functions are " + list(functionNames())
+	return say("the functions are %s", phrases.And(functionNames()))
 }
 
 // otherMethods maps methods and properties of texts and lists in other languages to what to write
@@ -292,39 +310,39 @@ var otherMethods = map[string]string{
 }
 
 // methodHint suggests what to write for a method or a property of a value.
-func methodHint(of, name string) string {
+func methodHint(of, name string) *phrases.Message {
 	if other := otherMethods[strings.ToLower(name)]; other != "" {
-		return "write " + strings.ReplaceAll(other, "%", of)
+		return say("write %s", strings.ReplaceAll(other, "%", of))
 	}
 	for _, m := range methods {
 		if strings.EqualFold(m, name) {
-			return fmt.Sprintf("write %s.%s()", of, m)
+			return say("write %s.%s()", of, m)
 		}
 	}
 	return source.DidYouMean(name, methods)
 }
 
 // wordHint suggests what to write for a word that is not allowed there.
-func wordHint(word string) string {
+func wordHint(word string) *phrases.Message {
 	switch strings.ToLower(word) {
 	case "and", "e":
-		return "write and"
+		return say("write %s", "and")
 	case "or", "ou":
-		return "write or"
+		return say("write %s", "or")
 	case "then", "então", "entao":
-		return "an expression is only the condition: what to do stands in the steps of do"
+		return say("an expression is only the condition: what to do stands in the steps of do")
 	case "is", "equals", "é":
-		return "compare with == or !="
+		return say("compare with == or !=")
 	case "like", "has", "includes":
-		return "write contains"
+		return say("write %s", "contains")
 	}
-	return "put a text in quotes, and and or or between two conditions"
+	return say("put a text in quotes, and and or or between two conditions")
 }
 
 // habits are ways to write an expression in other tools, with what to write here.
 var habits = []struct {
 	form *regexp.Regexp
-	hint string
+	hint phrases.Word
 }{
 	{regexp.MustCompile(`\{%`), "write condition ? \"this\" : \"that\""},
 	{regexp.MustCompile(`\bnew Date\b`), "write now(), as in now().Hour() >= 18"},
@@ -338,40 +356,40 @@ var habits = []struct {
 }
 
 // habitHint suggests what to write for an expression in the style of another tool, or "".
-func habitHint(text string) string {
+func habitHint(text string) *phrases.Message {
 	for _, h := range habits {
 		if h.form.MatchString(text) {
-			return h.hint
+			return h.hint.Message()
 		}
 	}
-	return ""
+	return nil
 }
 
 // mismatchHint says how two values of different types can be put together.
-func mismatchHint(operator, a, b string) string {
+func mismatchHint(operator, a, b string) *phrases.Message {
 	both := func(x, y *Type) bool { return a == x.name && b == y.name || a == y.name && b == x.name }
 	sum := operator == "+" || operator == "-"
 	switch {
 	case (operator == "or" || operator == "||") && both(Flag, Text):
-		return "compare with each of them, as in message.text in [\"1\", \"2\"]"
+		return say("compare with each of them, as in message.text in [\"1\", \"2\"]")
 	case (operator == "==" || operator == "!=") && (a == "a list") != (b == "a list"):
-		return "write in, as in contact.city in [\"Recife\", \"Natal\"]"
+		return say("write in, as in contact.city in [\"Recife\", \"Natal\"]")
 	case operator == "in" && a == Text.name && b == Text.name:
-		return "write contains with the longer text first, or a list in [ ]"
+		return say("write contains with the longer text first, or a list in [ ]")
 	case a == "time.Weekday" || b == "time.Weekday":
-		return "as in now().Weekday().String() == \"Saturday\""
+		return say("as in %s", "now().Weekday().String() == \"Saturday\"")
 	case a == "time.Month" || b == "time.Month":
-		return "as in now().Month().String() == \"December\""
+		return say("as in %s", "now().Month().String() == \"December\"")
 	case both(Duration, Text), both(Duration, Number), sum && both(Time, Text), sum && both(Time, Number):
-		return "write a duration as in duration(\"15m\")"
+		return say("write a duration as in duration(\"15m\")")
 	case both(Time, Text):
-		return "write a time as in date(\"2026-12-24\")"
+		return say("write a time as in date(\"2026-12-24\")")
 	case both(Flag, Text):
-		return "true and false stand without quotes"
+		return say("true and false stand without quotes")
 	case sum && both(Text, Number):
-		return "make the number a text with string(…), or the text a number with int(…)"
+		return say("make the number a text with string(…), or the text a number with int(…)")
 	case both(Text, Number):
-		return "put the number in quotes, or make the text a number with int(…)"
+		return say("put the number in quotes, or make the text a number with int(…)")
 	}
-	return ""
+	return nil
 }

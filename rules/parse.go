@@ -6,13 +6,13 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -87,9 +87,9 @@ func Parse(name string, text []byte) *File {
 		return f
 	}
 	if root.Kind != source.Mapping {
-		hint := "a rule file is a mapping of: " + strings.Join(fileKeys, ", ")
+		hint := say("a rule file is a mapping of: %s", strings.Join(fileKeys, ", "))
 		if root.Kind == source.List {
-			hint = "write rules: above the list"
+			hint = say("write rules: above the list")
 		}
 		f.report(root, hint, "the file is %s", root.Kind)
 		return f
@@ -111,7 +111,7 @@ func Parse(name string, text []byte) *File {
 				if loose {
 					continue // the first key of the rule is reported
 				}
-				loose, hint = true, "a rule stands in a list: write rules: above it, and - in front of its first key"
+				loose, hint = true, say("a rule stands in a list: write rules: above it, and - in front of its first key")
 			}
 			f.report(p.Key, cmp.Or(hint, source.OneOf(p.Key.Value, fileKeys)), "unknown key %q", p.Key.Value)
 		}
@@ -119,8 +119,8 @@ func Parse(name string, text []byte) *File {
 	return f
 }
 
-func (f *File) report(n *source.Node, hint, format string, args ...any) {
-	f.Problems = append(f.Problems, n.At(source.Error, fmt.Sprintf(format, args...), hint))
+func (f *File) report(n *source.Node, hint *phrases.Message, format string, args ...any) {
+	f.Problems = append(f.Problems, n.At(source.Error, say(format, args...), hint))
 }
 
 func (f *File) mapping(n *source.Node, what string) *source.Node {
@@ -130,7 +130,7 @@ func (f *File) mapping(n *source.Node, what string) *source.Node {
 	case source.Null:
 		return nil
 	}
-	f.report(n, "", "%s must be a mapping, not %s", what, n.Kind)
+	f.report(n, nil, "%s must be a mapping, not %s", what, n.Kind)
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (f *File) list(n *source.Node, what string) []*source.Node {
 	case source.Null:
 		return nil
 	}
-	f.report(n, "put a dash in front of each item", "%s must be a list, not %s", what, n.Kind)
+	f.report(n, say("put a dash in front of each item"), "%s must be a list, not %s", what, n.Kind)
 	return nil
 }
 

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -37,8 +38,8 @@ type resolver struct {
 	items     []*Type  // of the lists that predicates run over, innermost last
 }
 
-func (r *resolver) report(node ast.Node, hint, format string, args ...any) *Type {
-	r.issues = append(r.issues, issue{tree.ByteOffset(r.text, node.Location().From), fmt.Sprintf(format, args...), hint})
+func (r *resolver) report(node ast.Node, hint *phrases.Message, format string, args ...any) *Type {
+	r.issues = append(r.issues, issue{tree.ByteOffset(r.text, node.Location().From), say(format, args...), hint})
 	return Anything
 }
 
@@ -117,13 +118,13 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 	t, ok := r.env.names[n.Value]
 	if !ok {
 		if functionByName[n.Value] != nil || exprBuiltins[n.Value] != nil {
-			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
+			return r.report(n, say("call it: %s(…)", n.Value), "%s is a function", n.Value)
 		}
-		hint := cmp.Or(nameHint(n.Value), source.DidYouMean(n.Value, r.names()), "put a text in quotes, as in \""+n.Value+"\"")
+		hint := cmp.Or(nameHint(n.Value), source.DidYouMean(n.Value, r.names()), say("put a text in quotes, as in \"%s\"", n.Value))
 		if line := r.env.later[n.Value]; line > 0 {
-			hint = fmt.Sprintf("the step in line %d gives it; it must come first", line)
+			hint = say("the step in line %d gives it; it must come first", line)
 		} else if r.env.available == nil {
-			hint = "only vars can be used here"
+			hint = say("only vars can be used here")
 		}
 		return r.report(n, hint, "unknown name %q", n.Value)
 	}
@@ -138,9 +139,9 @@ func (r *resolver) has(n ast.Node, fact string) bool {
 	if r.env.available[fact] {
 		return true
 	}
-	hint := ""
+	var hint *phrases.Message
 	if f := vocabulary.FactOf(fact); f != nil {
-		hint = f.Hint
+		hint = phrases.Word(f.Hint).Message()
 	}
 	r.report(n, hint, "%s has no %s", r.env.starts, fact)
 	return false
@@ -188,15 +189,15 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	case isSteps(n.Node):
 		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "no step before this one has the id %q", property.Value)
 	case isVars(n.Node) && len(base.fields) == 0:
-		return r.report(n.Property, "describe it under `vars`; those of another file do not count", "the file has no vars, so there is no %q", property.Value)
+		return r.report(n.Property, say("describe it under `vars`; those of another file do not count"), "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
-		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, fieldHint(property.Value, fieldNames(base.fields)), "%s has no field %q", nodeName(n.Node), property.Value)
 	case base.elem != nil:
-		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", tree.Describe(n.Node), property.Value)
+		return r.report(n.Property, say("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", nodeName(n.Node), property.Value)
 	case base == Time || base == Duration:
-		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", tree.Describe(n.Node), base, property.Value)
+		return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no field %q", nodeName(n.Node), base, property.Value)
 	}
-	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", tree.Describe(n.Node), base)
+	return r.report(n.Property, methodHint(tree.Describe(n.Node), property.Value), "%s is %s and has no fields", nodeName(n.Node), base)
 }
 
 // labelNames notes that the names of the labels of a fact or a step's result are read. They are
@@ -204,13 +205,16 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 func (r *resolver) labelNames(n *ast.MemberNode, t *Type) *Type {
 	base, ok := n.Node.(*ast.IdentifierNode)
 	if !ok || slices.ContainsFunc(r.variables, func(v Field) bool { return v.Name == base.Value }) {
-		return r.report(n.Property, "write conversation.labels, contact.labels, or the id of a step before .labels", "the labels of %s cannot be looked up", tree.Describe(n.Node))
+		return r.report(n.Property, say("write conversation.labels, contact.labels, or the id of a step before .labels"), "the labels of %s cannot be looked up", nodeName(n.Node))
 	}
 	if !slices.Contains(r.labels, base.Value) {
 		r.labels = append(r.labels, base.Value)
 	}
 	return t
 }
+
+// nodeName names a part of an expression, for messages.
+func nodeName(n ast.Node) phrases.Word { return phrases.Word(tree.Describe(n)) }
 
 func isSteps(n ast.Node) bool { return tree.IsName(n, "steps") }
 
@@ -219,7 +223,7 @@ func isVars(n ast.Node) bool { return tree.IsName(n, "vars") }
 func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	switch n.Operator {
 	case "..":
-		return r.report(n, "name the values, or compare with < and >", "ranges (..) are not allowed")
+		return r.report(n, say("name the values, or compare with < and >"), "ranges (..) are not allowed")
 	case "matches":
 		r.pattern(n.Right, "matches")
 	}
@@ -266,7 +270,7 @@ func (r *resolver) compared(field, constant ast.Node) {
 	}
 	for _, f := range base.fields {
 		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
-			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", tree.Describe(member), s.Value)
+			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", nodeName(member), s.Value)
 		}
 		if kind := kindsOfNames[f.Name]; f.Name == property.Value && kind != "" {
 			r.mention(kind, tree.Describe(member), s)
@@ -283,22 +287,26 @@ func (r *resolver) mention(kind, field string, s *ast.StringNode) {
 func (r *resolver) pattern(n ast.Node, of string) {
 	s, ok := n.(*ast.StringNode)
 	if !ok {
-		r.report(n, "put the pattern in quotes", "the pattern of %s must be written out", of)
+		r.report(n, say("put the pattern in quotes"), "the pattern of %s must be written out", of)
 		return
 	}
 	re, err := syntax.Parse(s.Value, syntax.Perl)
 	if err != nil {
 		if words := strings.Trim(s.Value, "*"); words != s.Value && !strings.Contains(words, "*") {
-			r.report(n, fmt.Sprintf("write contains %q, or says(%q) for the word in a message", words, words), "in a pattern a * does not stand for any text")
+			r.report(n, say("write contains %q, or says(%q) for the word in a message", words, words), "in a pattern a * does not stand for any text")
 			return
 		}
-		r.report(n, "a pattern is a regular expression, such as \"^[1-5]$\"; contains looks for a text as it is", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		code, part := "", ""
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			code, part = e.Code.String(), e.Expr
+		}
+		r.report(n, say("a pattern is a regular expression, such as \"^[1-5]$\"; contains looks for a text as it is"), "not a pattern: %s: `%s`", phrases.Word(code), part)
 		return
 	}
 	size := patternSize(re)
 	r.patterns += size
 	if size > maxPattern {
-		r.report(n, "use smaller counts in { }", "the pattern is too large")
+		r.report(n, say("use smaller counts in { }"), "the pattern is too large")
 	}
 }
 

@@ -1,27 +1,27 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
 
 func (r *resolver) builtin(n *ast.BuiltinNode) *Type {
 	if hint, refused := refusedBuiltins[n.Name]; refused {
-		return r.report(n, hint, "%s is not allowed", n.Name)
+		return r.report(n, hint.Message(), "%s is not allowed", n.Name)
 	}
 	if f := exprBuiltins[n.Name]; f == nil || !f.Predicate {
 		r.all(n.Arguments)
 		return nil
 	}
 	if len(r.items) > 0 {
-		return r.report(n, "give the inner list a name with `set` in an earlier step", "%s inside another list's condition is not allowed", n.Name)
+		return r.report(n, say("give the inner list a name with `set` in an earlier step"), "%s inside another list's condition is not allowed", n.Name)
 	}
 	list := r.resolve(n.Arguments[0])
 	item := Anything
@@ -41,7 +41,7 @@ func (r *resolver) builtin(n *ast.BuiltinNode) *Type {
 }
 
 // refusedBuiltins are expr's functions that no budget stops.
-var refusedBuiltins = map[string]string{
+var refusedBuiltins = map[string]phrases.Word{
 	"reduce": "use sum, count, any, all, filter or map",
 	"repeat": "write the text out",
 }
@@ -53,7 +53,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 		return nil
 	}
 	if hint, refused := refusedBuiltins[callee.Value]; refused {
-		return r.report(n, hint, "%s is not allowed", callee.Value)
+		return r.report(n, hint.Message(), "%s is not allowed", callee.Value)
 	}
 	f := functionByName[callee.Value]
 	if f == nil {
@@ -63,7 +63,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 			return nil
 		}
 		if r.env.names[callee.Value] != nil {
-			return r.report(n, "", "%s is a value, not a function", callee.Value)
+			return r.report(n, nil, "%s is a value, not a function", callee.Value)
 		}
 		return r.report(n, functionHint(callee.Value), "unknown function %q", callee.Value)
 	}
@@ -74,7 +74,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 		r.has(n, f.needs)
 	}
 	if (f.Name == "says" || f.Name == "says_like") && len(n.Arguments) == 0 {
-		return r.report(n, fmt.Sprintf("write %s(\"word\", \"another\")", f.Name), "%s names no words, so it is never true", f.Name)
+		return r.report(n, say("write %s(\"word\", \"another\")", f.Name), "%s names no words, so it is never true", f.Name)
 	}
 	r.all(n.Arguments)
 	for i, argument := range n.Arguments {
@@ -97,8 +97,12 @@ func (r *resolver) constant(n *ast.CallNode, name string) {
 		args = append(args, s.Value)
 	}
 	if f := exprBuiltins[name]; f != nil && f.Func != nil && len(args) > 0 {
-		if _, err := f.Func(args...); err != nil {
-			r.report(n.Arguments[0], "", "%v", err)
+		_, err := f.Func(args...)
+		switch {
+		case err != nil && name == "date":
+			r.report(n.Arguments[0], example("date(\"2026-12-24\")"), "%q is not a date", args[0])
+		case err != nil:
+			r.report(n.Arguments[0], say("an IANA name such as America/Sao_Paulo or Europe/Lisbon"), "unknown time zone %q", args[0])
 		}
 	}
 }
@@ -127,7 +131,7 @@ func (r *resolver) method(n *ast.CallNode) {
 	r.all(n.Arguments)
 	switch {
 	case base == Text && slices.Contains([]string{"contains", "startsWith", "endsWith", "matches"}, name):
-		r.report(member.Property, fmt.Sprintf("write %s %s …", tree.Describe(member.Node), name), "%s is an operator, not a method", name)
+		r.report(member.Property, say("write %s %s …", tree.Describe(member.Node), name), "%s is an operator, not a method", name)
 	case name == "" || !slices.Contains(methods, name) || (base != Anything && base != Time && base != Duration):
 		hint := source.DidYouMean(name, methods)
 		if ok {
@@ -136,7 +140,7 @@ func (r *resolver) method(n *ast.CallNode) {
 		r.report(n, hint, "unknown method %q", name)
 	case name == "Format":
 		if len(n.Arguments) != 1 || !tree.IsLiteral(n.Arguments[0]) {
-			r.report(n, "as in Format(\"02/01 15:04\")", "the layout of Format must be written out")
+			r.report(n, say("as in %s", "Format(\"02/01 15:04\")"), "the layout of Format must be written out")
 		}
 	}
 }
@@ -147,7 +151,7 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 	switch f.argument(i) {
 	case calendarArgument:
 		if !written {
-			r.report(n, "put its name in quotes", "the calendar must be written out")
+			r.report(n, say("put its name in quotes"), "the calendar must be written out")
 		} else if !slices.Contains(r.env.calendars, s.Value) {
 			r.report(n, calendarHint(s.Value, r.env.calendars), "unknown calendar %q", s.Value)
 		} else {
@@ -156,7 +160,7 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 	case durationArgument:
 		if written {
 			if _, err := duration.Parse(s.Value); err != nil {
-				r.report(n, "", "%v", err)
+				r.report(n, nil, "%v", err)
 			}
 		}
 	case labelArgument:

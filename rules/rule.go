@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -193,15 +194,13 @@ type NameUse struct {
 }
 
 // Problem returns a problem at the place of the name.
-func (u NameUse) Problem(message, hint string) Problem {
-	p := u.place
-	p.Message, p.Hint = message, hint
-	return p
+func (u NameUse) Problem(message, hint *phrases.Message) Problem {
+	return u.place.Saying(message, hint)
 }
 
 // Problem returns a problem at the place where the rule begins.
-func (r *Rule) Problem(severity source.Severity, message, hint string) Problem {
-	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Message: message, Hint: hint, Text: r.text}
+func (r *Rule) Problem(severity source.Severity, message, hint *phrases.Message) Problem {
+	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Text: r.text}.Saying(message, hint)
 }
 
 // Steps goes through all steps: those of do, then those of on_error, each followed by the ones

@@ -1,11 +1,11 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -35,7 +35,7 @@ func (c *compiler) sample(n *source.Node) {
 		return
 	}
 	share, of, rest := n.Get("share"), n.Get("of"), n.Get("rest")
-	const hint = "as in { share: 10%, of: greeting }, and { rest: greeting } in another rule"
+	hint := say("as in { share: 10%%, of: greeting }, and { rest: greeting } in another rule")
 	split, group := &Split{}, of
 	switch {
 	case share != nil && of != nil && rest == nil:
@@ -51,7 +51,7 @@ func (c *compiler) sample(n *source.Node) {
 		return
 	}
 	if !ruleID.MatchString(name) {
-		c.report(group, "use small letters, digits and dashes", "%q is not the name of a group", name)
+		c.report(group, say("use small letters, digits and dashes"), "%q is not the name of a group", name)
 		return
 	}
 	split.Group, c.rule.Split = name, split
@@ -66,7 +66,7 @@ func (c *compiler) share(n *source.Node) float64 {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !percent || !(f > 0 && f <= 100) {
-		c.report(n, "as in 10%", "sample must be a percentage above 0%% and up to 100%%, not %q", s)
+		c.report(n, say("as in %s", "10%"), "sample must be a percentage above 0%% and up to 100%%, not %q", s)
 		return 1
 	}
 	return f / 100
@@ -137,9 +137,9 @@ func (c *compiler) reportSplits() {
 		total := last.Split.group.total
 		switch {
 		case len(rests) > 1:
-			c.breakSplit(broken, members, rests[1].Problem(source.Error, fmt.Sprintf("%s and %s both take the rest of %q", rests[0].ID, rests[1].ID, name), "give all but one of them a share: { share: 10%, of: "+name+" }"))
+			c.breakSplit(broken, members, rests[1].Problem(source.Error, say("%s and %s both take the rest of %q", rests[0].ID, rests[1].ID, name), say("give all but one of them a share: { share: 10%%, of: %s }", name)))
 		case total > 1:
-			c.breakSplit(broken, members, last.Problem(source.Error, fmt.Sprintf("the shares of %q are %s%% together; at most 100%% are there to be split", name, percent(total)), "make one of them smaller"))
+			c.breakSplit(broken, members, last.Problem(source.Error, say("the shares of %q are %s%% together; at most 100%% are there to be split", name, percent(total)), say("make one of them smaller")))
 		default:
 			c.warnOfSplit(members, rests, total)
 		}
@@ -163,25 +163,25 @@ func (c *compiler) breakSplit(broken map[*Rule]Problems, members []*Rule, p Prob
 // warnOfSplit warns of a group that leaves keys to no rule, or counts them differently.
 func (c *compiler) warnOfSplit(members, rests []*Rule, total float64) {
 	first := members[0]
-	warn := func(r *Rule, hint, format string, args ...any) {
-		c.problems = append(c.problems, r.Problem(source.Warning, fmt.Sprintf(format, args...), hint))
+	warn := func(r *Rule, hint *phrases.Message, format string, args ...any) {
+		c.problems = append(c.problems, r.Problem(source.Warning, say(format, args...), hint))
 	}
 	name := first.Split.Group
 	switch {
 	case len(c.set.Broken) > 0: // the others may be among them
 	case len(members) == len(rests):
-		warn(first, "give another rule a share: { share: 10%, of: "+name+" }", "no rule takes a share of %q, so the rest is all of it", name)
+		warn(first, say("give another rule a share: { share: 10%%, of: %s }", name), "no rule takes a share of %q, so the rest is all of it", name)
 	case len(rests) == 0 && total < 1:
-		warn(first, "give another rule sample: { rest: "+name+" }", "%s%% of %q are left to no rule", percent(1-total), name)
+		warn(first, say("give another rule sample: { rest: %s }", name), "%s%% of %q are left to no rule", percent(1-total), name)
 	case len(rests) == 1 && rests[0].Sample == 0:
-		warn(rests[0], "make one of the shares smaller", "the shares of %q leave nothing for the rest", name)
+		warn(rests[0], say("make one of the shares smaller"), "the shares of %q leave nothing for the rest", name)
 	}
 	for _, r := range members[1:] {
 		switch {
 		case !r.SameTrigger(first):
-			warn(r, "start them by the same", "%s and %s split %q, but are started differently: a customer may be in both, or in none", first.ID, r.ID, name)
+			warn(r, say("start them by the same"), "%s and %s split %q, but are started differently: a customer may be in both, or in none", first.ID, r.ID, name)
 		case textOfKey(r.By) != textOfKey(first.By):
-			warn(r, "give them the same by", "%s and %s split %q, but by different keys: a customer may be in both, or in none", first.ID, r.ID, name)
+			warn(r, say("give them the same by"), "%s and %s split %q, but by different keys: a customer may be in both, or in none", first.ID, r.ID, name)
 		}
 	}
 }

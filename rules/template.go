@@ -167,5 +167,5 @@ func (x *Expression) failed(err error) error {
 
 // neverClosed reports a {{ at an offset inside a node.
 func neverClosed(n *source.Node, offset int) Problem {
-	return issue{offset, "{{ is never closed with }}", ""}.at(n, 0)
+	return issue{offset, say("{{ is never closed with }}"), nil}.at(n, 0)
 }

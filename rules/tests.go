@@ -12,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -86,7 +87,7 @@ var (
 
 func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	if n.Kind != source.Mapping {
-		c.report(n, "begin it with name: …", "a test must be a mapping, not %s", n.Kind)
+		c.report(n, say("begin it with name: …"), "a test must be a mapping, not %s", n.Kind)
 		return
 	}
 	t := &Test{File: c.file.Name, Line: n.Line}
@@ -95,7 +96,7 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	if v := c.required(n, "a test", "name"); v != nil {
 		t.Name, _ = c.text(v, "name")
 		if slices.ContainsFunc(c.set.Tests, func(o *Test) bool { return o.Name == t.Name && o.File == t.File }) {
-			c.report(v, "choose another", "there are two tests with this name")
+			c.report(v, say("choose another"), "there are two tests with this name")
 		}
 	}
 	if v := n.Get("rules"); v != nil {
@@ -115,13 +116,13 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	}
 	if v := c.required(n, "a test", "steps"); v != nil {
 		if v.Kind != source.List {
-			c.report(v, "put a dash in front of each step", "steps must be a list, not %s", v.Kind)
+			c.report(v, say("put a dash in front of each step"), "steps must be a list, not %s", v.Kind)
 		}
 		for _, item := range v.Items {
 			t.Steps = append(t.Steps, c.testStep(item))
 		}
 		if !slices.ContainsFunc(t.Steps, func(s TestStep) bool { return s.Expects || s.ExpectsWould }) && !c.problems[before:].HasErrors() {
-			c.report(v, "add expect: [] where nothing may happen", "the test expects nothing, so it cannot fail")
+			c.report(v, say("add expect: [] where nothing may happen"), "the test expects nothing, so it cannot fail")
 		}
 	}
 	if !c.problems[before:].HasErrors() {
@@ -139,7 +140,7 @@ func (c *compiler) testRules(t *Test, n *source.Node, ids map[string]*source.Nod
 		if ok && ids[id] == nil {
 			hint := source.DidYouMean(id, mapKeys(ids))
 			if id == "all" || id == "*" {
-				hint = "for all rules of the workspace write rules: all"
+				hint = say("for all rules of the workspace write rules: all")
 			}
 			c.report(item, hint, "there is no rule %q", id)
 		}
@@ -157,13 +158,13 @@ func (c *compiler) testSafety(n *source.Node) (s TestSafety) {
 		if v == nil {
 			continue
 		}
-		text, ok := c.text(v, name)
+		text, ok := c.text(v, phrases.Word(name))
 		if !ok {
 			continue
 		}
 		var err error
 		if *to, err = duration.ParseRate(text); err != nil {
-			c.report(v, "as in 5 per 10m", "%v", err)
+			c.report(v, say("as in %s", "5 per 10m"), "%v", err)
 		}
 	}
 	if v := n.Get("internal"); v != nil {
@@ -191,7 +192,7 @@ func (c *compiler) testTime(n *source.Node) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		c.report(n, "with its offset, as in 2026-11-13T17:50:00-03:00", "%q is not a time", s)
+		c.report(n, say("with its offset, as in 2026-11-13T17:50:00-03:00"), "%q is not a time", s)
 	}
 	return t
 }
@@ -207,13 +208,13 @@ func (c *compiler) testState(n *source.Node) map[string]any {
 			continue
 		}
 		if p.Value.Kind != source.List {
-			c.report(p.Value, "put a dash in front of each", "%s must be a list, not %s", p.Key.Value, p.Value.Kind)
+			c.report(p.Value, say("put a dash in front of each"), "%s must be a list, not %s", p.Key.Value, p.Value.Kind)
 			continue
 		}
 		for _, item := range p.Value.Items {
 			// A name alone is enough for an object that needs no more: labels: [vip].
 			if item.Kind != source.Scalar {
-				c.mapping(item, "an item of "+p.Key.Value, keys...)
+				c.mapping(item, phrases.Word("an item of "+p.Key.Value), keys...)
 			}
 		}
 	}
@@ -249,7 +250,7 @@ func (c *compiler) cardConversations(given *source.Node) {
 		}
 		name, ok := c.text(v, "conversation")
 		if ok && !slices.ContainsFunc(names, func(known string) bool { return strings.EqualFold(known, name) }) {
-			c.report(v, cmp.Or(source.DidYouMean(name, names), "list the customer under contacts, and name the customer here"), "given has no contact %q whose conversation the card could belong to", name)
+			c.report(v, cmp.Or(source.DidYouMean(name, names), say("list the customer under contacts, and name the customer here")), "given has no contact %q whose conversation the card could belong to", name)
 		}
 	}
 }
@@ -274,7 +275,7 @@ func (c *compiler) faults(n *source.Node) []string {
 			continue
 		}
 		for _, item := range oneOrMore(p.Value) {
-			if kind, ok := c.choice(item, p.Key.Value, kinds); ok {
+			if kind, ok := c.choice(item, phrases.Word(p.Key.Value), kinds); ok {
 				out = append(out, p.Key.Value+" "+kind)
 			}
 		}
@@ -298,7 +299,7 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 		case "labels":
 			s.Fields[key] = c.testLabels(p.Value)
 		case "sends":
-			if text, ok := c.text(p.Value, key); ok {
+			if text, ok := c.text(p.Value, phrases.Word(key)); ok {
 				c.testFile(p.Value, text)
 				s.Fields[key] = text
 			}
@@ -308,15 +309,15 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 				s.Fields[key] = text
 			}
 		case "late", "for":
-			if text, ok := c.text(p.Value, key); ok {
-				c.duration(p.Value, key)
+			if text, ok := c.text(p.Value, phrases.Word(key)); ok {
+				c.duration(p.Value, phrases.Word(key))
 				s.Fields[key] = text
 			}
 		case "event":
 			if names := c.eventNames(p.Value); len(names) == 1 {
 				s.Fields[key] = names[0]
 			} else if len(names) > 1 {
-				c.report(p.Value, "name one of them", "a step raises one event, not %d", len(names))
+				c.report(p.Value, say("name one of them"), "a step raises one event, not %d", len(names))
 			}
 		case "answer":
 			if c.mapping(p.Value, "answer", answerKeys...) {
@@ -331,7 +332,7 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 				s.Fields[key] = p.Value.Any()
 			}
 		default:
-			if text, ok := c.text(p.Value, key); ok {
+			if text, ok := c.text(p.Value, phrases.Word(key)); ok {
 				s.Fields[key] = text
 			}
 		}
@@ -349,7 +350,7 @@ func (c *compiler) testLabels(n *source.Node) []any {
 		}
 	}
 	if n.Kind == source.List && len(n.Items) == 0 {
-		c.report(n, "as in labels: [vip]", "no label is named")
+		c.report(n, say("as in %s", "labels: [vip]"), "no label is named")
 	}
 	return labels
 }
@@ -358,9 +359,9 @@ func (c *compiler) testLabels(n *source.Node) []any {
 func (c *compiler) testFile(n *source.Node, name string) {
 	switch {
 	case strings.ContainsAny(name, `/\`):
-		c.report(n, "write its name alone, as in photo.jpg: a test sends no real file", "%q is a path, not the name of a file", name)
+		c.report(n, say("write its name alone, as in photo.jpg: a test sends no real file"), "%q is a path, not the name of a file", name)
 	case len(path.Ext(name)) < 2:
-		c.report(n, "as in photo.jpg, voice.ogg, clip.mp4 or offer.pdf", "%q has no ending that says whether it is a picture, a sound, a film or a document", name)
+		c.report(n, say("as in photo.jpg, voice.ogg, clip.mp4 or offer.pdf"), "%q has no ending that says whether it is a picture, a sound, a film or a document", name)
 	}
 }
 
@@ -371,35 +372,35 @@ func (c *compiler) testActors(n *source.Node) {
 	deeds := slices.DeleteFunc(slices.Clone(teamDeeds), func(key string) bool { return !has(key) || key == "says" && has("sends") })
 	switch {
 	case has("customer") && has("team"):
-		c.report(n, "", "a step has a customer or a team member, not both")
+		c.report(n, nil, "a step has a customer or a team member, not both")
 	case has("customer") && slices.ContainsFunc(deeds, func(key string) bool { return key != "says" && key != "sends" }):
-		c.report(n, "", "a customer says or sends something; only the team closes, moves, takes, labels and mutes")
+		c.report(n, nil, "a customer says or sends something; only the team closes, moves, takes, labels and mutes")
 	case has("customer") && !writes:
-		c.report(n, "as in { customer: Ana, says: \"hello\" } or { customer: Ana, sends: photo.jpg }", "the customer must say or send something")
+		c.report(n, say("as in { customer: Ana, says: \"hello\" } or { customer: Ana, sends: photo.jpg }"), "the customer must say or send something")
 	case has("team") && len(deeds) == 0:
-		c.report(n, "says, sends, closes, moves, takes, labels, mutes or unmutes", "the team member must do something")
+		c.report(n, say("says, sends, closes, moves, takes, labels, mutes or unmutes"), "the team member must do something")
 	case has("team") && len(deeds) > 1:
-		c.report(n, "make it "+strconv.Itoa(len(deeds))+" steps", "a step is one thing that a team member does, not %s", strings.Join(deeds, " and "))
+		c.report(n, say("make it %s steps", strconv.Itoa(len(deeds))), "a step is one thing that a team member does, not %s", phrases.And(deeds))
 	case has("team") && writes && !has("to"):
-		c.report(n, "to: the customer's name", "the team member must %s it to somebody", strings.TrimSuffix(deeds[0], "s"))
+		c.report(n, say("to: the customer's name"), "the team member must say or send it to somebody")
 	case has("moves") && !has("to"):
-		c.report(n, "to: the stage", "the card must be moved to a stage")
+		c.report(n, say("to: the stage"), "the card must be moved to a stage")
 	case has("labels") && !has("of"):
-		c.report(n, "of: the customer's name", "the labels must be put on somebody's conversation")
+		c.report(n, say("of: the customer's name"), "the labels must be put on somebody's conversation")
 	case has("of") && !has("labels"):
-		c.report(n, "as in { team: Bruno, labels: [vip], of: Marina }", "of goes with labels")
+		c.report(n, say("as in %s", "{ team: Bruno, labels: [vip], of: Marina }"), "of goes with labels")
 	case has("for") && !has("mutes"):
-		c.report(n, "as in { team: Bruno, mutes: Marina, for: 24h }", "for goes with mutes")
+		c.report(n, say("as in %s", "{ team: Bruno, mutes: Marina, for: 24h }"), "for goes with mutes")
 	case (has("contact") || has("data")) && !has("event"):
-		c.report(n, "add event:", "contact and data go with an event")
+		c.report(n, say("add event:"), "contact and data go with an event")
 	case has("late") && !has("customer") && !has("team") && !has("event"):
-		c.report(n, "add customer:, team: or event:", "nothing happens that could be heard of late")
+		c.report(n, say("add customer:, team: or event:"), "nothing happens that could be heard of late")
 	case has("to") && !(has("team") && (writes || has("moves"))):
-		c.report(n, "", "to goes with what a team member says, sends or moves")
+		c.report(n, nil, "to goes with what a team member says, sends or moves")
 	case len(deeds) > 0 && !has("customer") && !has("team"):
-		c.report(n, "add customer: or team:", "nobody is named who does it")
+		c.report(n, say("add customer: or team:"), "nobody is named who does it")
 	case len(n.Pairs) == 0:
-		c.report(n, "", "the step is empty")
+		c.report(n, nil, "the step is empty")
 	}
 }
 
@@ -407,7 +408,7 @@ func (c *compiler) testActors(n *source.Node) {
 func (c *compiler) fault(n *source.Node) {
 	if v := c.required(n, "fault", "operation"); v != nil {
 		if method, path, ok := strings.Cut(v.Value, " "); v.Value != "*" && (!ok || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) || !strings.HasPrefix(path, "/")) {
-			c.report(v, "as in POST /conversations/{id}/messages, or * for any", "%q is not an operation of the service", v.Value)
+			c.report(v, say("as in POST /conversations/{id}/messages, or * for any"), "%q is not an operation of the service", v.Value)
 		}
 	}
 	if v := c.required(n, "fault", "kind"); v != nil {
@@ -424,7 +425,7 @@ func (c *compiler) fault(n *source.Node) {
 	}
 	if v := n.Get("share"); v != nil {
 		if share, err := strconv.ParseFloat(v.Value, 64); err != nil || !(share > 0 && share <= 1) {
-			c.report(v, "as in 0.3", "share must be above 0 and up to 1, not %q", v.Value)
+			c.report(v, say("as in %s", "0.3"), "share must be above 0 and up to 1, not %q", v.Value)
 		}
 	}
 }
@@ -436,7 +437,7 @@ func (c *compiler) answer(n *source.Node) {
 	}
 	if v := n.Get("status"); v != nil {
 		if status, ok := c.number(v, "status", 599); ok && status < 200 {
-			c.report(v, "as in 200 or 503", "status must be at least 200, not %d", status)
+			c.report(v, say("as in 200 or 503"), "status must be at least 200, not %d", status)
 		}
 	}
 }
@@ -462,5 +463,5 @@ func (c *compiler) testAt(n *source.Node, text string) {
 			return
 		}
 	}
-	c.report(n, "a time, sat 09:06, or +15m", "%q is not a moment", text)
+	c.report(n, say("a time, sat 09:06, or +15m"), "%q is not a moment", text)
 }

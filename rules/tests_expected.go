@@ -1,17 +1,17 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
 // expected reads the effects that must have happened, of the key expect or expect_would.
 func (c *compiler) expected(n *source.Node, key string) []ExpectedEffect {
 	if n.Kind != source.List {
-		c.report(n, key+": [] where nothing may happen", "%s must be a list, not %s", key, n.Kind)
+		c.report(n, say("%s: [] where nothing may happen", key), "%s must be a list, not %s", key, n.Kind)
 		return nil
 	}
 	var out []ExpectedEffect
@@ -20,7 +20,7 @@ func (c *compiler) expected(n *source.Node, key string) []ExpectedEffect {
 			item = &source.Node{Kind: source.Mapping, Line: item.Line, Column: item.Column, Pairs: []source.Pair{{Key: item, Value: nil}}}
 		}
 		if item.Kind != source.Mapping || len(item.Pairs) != 1 {
-			c.report(item, "as in send_message: \"text\"", "an expected effect is one verb with the arguments that matter")
+			c.report(item, say("as in %s", "send_message: \"text\""), "an expected effect is one verb with the arguments that matter")
 			continue
 		}
 		verb, args := item.Pairs[0].Key, item.Pairs[0].Value
@@ -31,12 +31,12 @@ func (c *compiler) expected(n *source.Node, key string) []ExpectedEffect {
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
 		if bareMatcher(args, schema) {
-			c.report(args, fmt.Sprintf("write %s: { %s: … }", schema.Main, args.Pairs[0].Key.Value), "%s has several arguments; say which of them is described", schema.Verb)
+			c.report(args, say("write %s: { %s: … }", schema.Main, args.Pairs[0].Key.Value), "%s has several arguments; say which of them is described", schema.Verb)
 			continue
 		}
 		for name, v := range c.given(args, schema) {
 			if schema.Outside && !slices.Contains(outsideArgs, name) {
-				c.report(v, "leave it out", "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
+				c.report(v, say("leave it out"), "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
 				continue
 			}
 			c.matcher(v, schema.arg(name))
@@ -62,12 +62,12 @@ func bareMatcher(args *source.Node, schema *Schema) bool {
 func (c *compiler) matcher(n *source.Node, a *Arg) {
 	switch {
 	case n.Kind == source.Mapping && a.Kind != KindTarget && a.Kind != KindData && a.Kind != KindHeaders && a.Kind != KindQuery:
-		c.mapping(n, a.Name, matchers...)
+		c.mapping(n, phrases.Word(a.Name), matchers...)
 	case n.Kind == source.Scalar && a.Kind == KindChoice:
-		c.choice(n, a.Name, a.Values)
+		c.choice(n, phrases.Word(a.Name), a.Values)
 	case n.Kind == source.Scalar && a.Kind == KindFlag:
 		if _, ok := n.Bool(); !ok {
-			c.report(n, "", "%s must be true or false, not %q", a.Name, n.Value)
+			c.report(n, nil, "%s must be true or false, not %q", a.Name, n.Value)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/expr-lang/expr/checker/nature"
 	"github.com/expr-lang/expr/types"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Type says what an expression may do with a value. Types keep a wrong name or a wrong comparison
@@ -51,6 +53,9 @@ func Object(fields ...Field) *Type {
 
 // String names the type in words.
 func (t *Type) String() string { return t.name }
+
+// In names the type in a language.
+func (t *Type) In(l Language) string { return phrases.Word(t.name).In(l) }
 
 // Fields returns the parts of an object, nil for everything else.
 func (t *Type) Fields() []Field { return t.fields }

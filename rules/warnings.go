@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/quandohq/quando/rules/internal/suspect"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -18,15 +19,15 @@ import (
 func (c *compiler) warnings(n *source.Node) {
 	r := c.rule
 	if c.sends != nil && r.Limit == nil {
-		if often, hint := r.sendsOften(); often != "" {
+		if often, hint := r.sendsOften(); often != nil {
 			c.warn(c.sends, hint, "the rule sends %s, without a limit", often)
 		}
 	}
 	if r.Gather != nil && r.When.Schedule != nil {
-		c.report(n.Get("gather"), "", "gather is for events; a schedule has none to collect")
+		c.report(n.Get("gather"), nil, "gather is for events; a schedule has none to collect")
 	}
 	if v := n.Get("cancel_on"); v != nil && r.hearsNothing() {
-		c.warn(v, hearsNothingHint, "cancel_on never ends a run of this rule: what customers do does not reach the runs of %s", r.started())
+		c.warn(v, hearsNothingHint(), "cancel_on never ends a run of this rule: what customers do does not reach the runs of %s", r.started())
 	}
 	for _, key := range []string{"if", "do", "on_error"} {
 		if v := n.Get(key); v != nil {
@@ -37,27 +38,27 @@ func (c *compiler) warnings(n *source.Node) {
 
 // sendsOften returns the events on which the rule may send too often, or nothing if its conditions
 // or steps may prevent that.
-func (r *Rule) sendsOften() (often, hint string) {
+func (r *Rule) sendsOften() (often, hint *phrases.Message) {
 	switch s := r.When.Schedule; {
 	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
 	case r.hearsOften() != "":
-		return r.hearsOften(), "add limit: { times: 1, per: 12h }"
+		return r.hearsOften().Message(), say("add limit: { times: 1, per: 12h }")
 	case s != nil && s.Each != "" && s.often() && !r.changes():
-		return "to the same " + s.Each + " again at every tick", "add limit: { times: 1, per: 24h }"
+		return say("to the same %s again at every tick", s.Each), say("add limit: { times: 1, per: 24h }")
 	}
-	return "", ""
+	return nil, nil
 }
 
 // hearsOften returns the first of the rule's events that is frequent and that its conditions let
 // through.
-func (r *Rule) hearsOften() string {
+func (r *Rule) hearsOften() phrases.Word {
 	for _, e := range vocabulary.Events() {
 		through := !r.changes()
 		if e.About == vocabulary.Message {
 			through = !readsContent(r.If)
 		}
 		if e.Often != "" && through && slices.Contains(r.When.Events, e.Type) {
-			return e.Often
+			return phrases.Word(e.Often)
 		}
 	}
 	return ""
@@ -110,14 +111,16 @@ func (r *Rule) hearsNothing() bool {
 	return s != nil && (s.Each == "" || s.Each == "contacts")
 }
 
-func (r *Rule) started() string {
+func (r *Rule) started() *phrases.Message {
 	if r.When.Schedule.Each == "" {
-		return "a schedule"
+		return say("a schedule")
 	}
-	return "a schedule over " + r.When.Schedule.Each
+	return say("a schedule over %s", r.When.Schedule.Each)
 }
 
-const hearsNothingHint = "make it two rules: the schedule, and one on the event"
+func hearsNothingHint() *phrases.Message {
+	return say("make it two rules: the schedule, and one on the event")
+}
 
 // mayLackConversation reports whether what starts the rule need not have a conversation, as a card
 // may have none.
@@ -134,7 +137,7 @@ func (c *compiler) needsConversation(verb *source.Node, schema *Schema) {
 		return
 	}
 	c.known = true
-	c.warn(verb, fmt.Sprintf("add conversation != nil to `if`, or say which with `%s`", strings.Join(schema.Unless, "` or `")),
+	c.warn(verb, say("add conversation != nil to `if`, or say which with %s", backticked(schema.Unless)),
 		"%s works on a conversation, and a card need not have one: then the step fails", schema.Verb)
 }
 
@@ -156,8 +159,8 @@ func (c *compiler) noteConversation(x *Expression, n *source.Node, offset int) {
 	}
 	if at := conversationField.FindStringIndex(x.Text); at != nil && slices.Contains(x.needs, vocabulary.Conversation) {
 		c.known = true
-		c.add(n.AtOffset(offset+at[0], source.Warning, "a card need not have a conversation: where it has none, this fails",
-			"write conversation != nil before it, or "+x.Text[at[0]:at[1]-1]+"?."+firstWord(x.Text[at[1]:])))
+		c.add(n.AtOffset(offset+at[0], source.Warning, say("a card need not have a conversation: where it has none, this fails"),
+			say("write conversation != nil before it, or %s?.%s", x.Text[at[0]:at[1]-1], firstWord(x.Text[at[1]:]))))
 	}
 }
 
@@ -180,7 +183,7 @@ func (c *compiler) nilKey(n *source.Node, x *Expression) {
 	}
 	for _, f := range t.fields {
 		if f.Name == name && strings.HasSuffix(f.Doc, "or nil") {
-			c.warn(n, "give another key for them, as in "+strings.TrimSpace(x.Text)+" ?? contact.phone", "the rule does not run where %s is nil", strings.TrimSpace(x.Text))
+			c.warn(n, say("give another key for them, as in %s ?? contact.phone", strings.TrimSpace(x.Text)), "the rule does not run where %s is nil", strings.TrimSpace(x.Text))
 		}
 	}
 }
@@ -208,11 +211,11 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	if !redact.LooksSecret(n.Value, look.named, look.address) {
 		return
 	}
-	hint := "take it out, and let `http_request.headers` of the configuration send it"
+	hint := say("take it out, and let `http_request.headers` of the configuration send it")
 	if name == "url" || name == vocabulary.HTTPRequest {
-		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
+		hint = say("where that system takes it as a header too, let `http_request.headers` of the configuration send it")
 	}
-	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)
+	p := n.At(source.Warning, say("this looks like a secret, and whoever may see the rules or the journal can read it"), hint)
 	p.Text = "" // more people read a pipeline's output than the file
 	c.add(p)
 }
@@ -252,14 +255,14 @@ type condition struct {
 }
 
 // sound warns of a condition that is never true, or always, and of the consequence.
-func (c *compiler) sound(k condition, never, always string) {
+func (c *compiler) sound(k condition, never, always phrases.Word) {
 	if k.x != nil {
 		c.soundTogether([]condition{k}, never, always)
 	}
 }
 
 // soundTogether does the same for a list of conditions that must all be true.
-func (c *compiler) soundTogether(list []condition, never, always string) {
+func (c *compiler) soundTogether(list []condition, never, always phrases.Word) {
 	ways := []suspect.Way{{}}
 	for _, k := range list {
 		if ways = suspect.BothWays(ways, k.x.ways); len(ways) == 0 {
@@ -273,11 +276,11 @@ func (c *compiler) soundTogether(list []condition, never, always string) {
 	for _, k := range list {
 		// A redundant condition, such as the sender of a received message, does no harm.
 		if found := suspect.Clash(k.x.otherwise, nil); found != nil && strings.TrimSpace(k.x.Text) != "true" {
-			hint := ""
+			var hint *phrases.Message
 			if len(found) > 1 {
-				hint = "did you mean and?"
+				hint = say("did you mean and?")
 			}
-			c.add(k.node.AtOffset(k.offset(), source.Warning, fmt.Sprintf("%s is always true, %s", k.x.Text, always), hint))
+			c.add(k.node.AtOffset(k.offset(), source.Warning, say("%s is always true, %s", k.x.Text, always), hint))
 		}
 		k.x.ways, k.x.otherwise = nil, nil
 	}
@@ -287,31 +290,32 @@ func (c *compiler) soundTogether(list []condition, never, always string) {
 func (k condition) offset() int { return max(0, strings.Index(k.node.Value, k.x.Text)) }
 
 // doubt warns of claims that are never so together. The last of them stands in the condition.
-func (c *compiler) doubt(k condition, found suspect.Way, consequence string) {
+func (c *compiler) doubt(k condition, found suspect.Way, consequence phrases.Word) {
 	last := found[len(found)-1]
-	hint, message := "", last.Text+" is never true"
+	var hint *phrases.Message
+	message := say("%s is never true", last.Text)
 	switch values := k.only[last.Subject]; {
 	case len(found) > 1:
 		texts := make([]string, len(found))
 		for i := range found {
 			texts[i] = found[i].Text
 		}
-		message, hint = list(texts)+" are never true together", "did you mean or?"
+		message, hint = say("%s are never true together", phrases.And(texts)), say("did you mean or?")
 	case len(values) > 0:
-		message += fmt.Sprintf(": here it is always %s", oneOf(values))
+		message = say("%s is never true: here it is always %s", last.Text, oneOf(values))
 		if slices.Contains(last.Values, "engine") {
-			hint = "from: any lets what rules send start this one"
+			hint = say("from: any lets what rules send start this one")
 		}
 	case strings.TrimSpace(k.x.Text) == "false":
-		hint = "stage: draft switches a rule off"
+		hint = say("stage: draft switches a rule off")
 	}
-	c.add(k.node.AtOffset(k.offset()+last.At, source.Warning, message+", "+consequence, hint))
+	c.add(k.node.AtOffset(k.offset()+last.At, source.Warning, say("%s, %s", message, consequence), hint))
 }
 
-func oneOf(values []any) string {
+func oneOf(values []any) phrases.List {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = fmt.Sprintf("%q", v)
 	}
-	return strings.Join(words, " or ")
+	return phrases.Or(words)
 }

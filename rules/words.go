@@ -234,7 +234,7 @@ func plainLiteral(node ast.Node) string {
 func (w *wording) compiled(node ast.Node) (*Expression, error) {
 	x, issues := compileExpression(node.String(), w.env, nil)
 	if len(issues) > 0 {
-		return nil, fmt.Errorf("%s: %s", node, issues[0].message)
+		return nil, fmt.Errorf("%s: %w", node, issues[0].message)
 	}
 	return x, nil
 }

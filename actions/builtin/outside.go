@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // An HTTPHost is a system that http_request may call.
@@ -114,13 +116,13 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return nil, nil, errors.New("url is not an address such as https://example.com/hook")
+		return nil, nil, phrases.Sprintf("url is not an address such as https://example.com/hook")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
+		return nil, nil, phrases.Sprintf("url must begin with https://, not with %s", u.Scheme)
 	case u.User != nil:
-		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
+		return nil, nil, phrases.Sprintf("url must not hold a user or password: send a header instead")
 	case hasDotSegment(u.EscapedPath()):
-		return nil, nil, errors.New("url has a part of its path that is only dots, which leads elsewhere")
+		return nil, nil, phrases.Sprintf("url has a part of its path that is only dots, which leads elsewhere")
 	}
 	if o.substitute != nil {
 		return u, o.substitute, nil
@@ -135,10 +137,10 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		h = o.hosts[host]
 	}
 	if h == nil {
-		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration", u.Host)
+		return nil, nil, phrases.Sprintf("%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration", u.Host)
 	}
 	if u.Scheme == "http" && len(h.Headers) > 0 && !h.PlainHTTP && host != "localhost" && !h.literal.Unmap().IsLoopback() {
-		return nil, nil, fmt.Errorf("the configuration has headers for %s, which everybody on the way could read: write https:// in the rule, or where nobody else is on the way set http_request.plain_http: true", u.Host)
+		return nil, nil, phrases.Sprintf("the configuration has headers for %s, which everybody on the way could read: write https:// in the rule, or where nobody else is on the way set http_request.plain_http: true", u.Host)
 	}
 	return u, h, nil
 }

@@ -129,7 +129,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	}
 	ids := f.ids(set)
 	f.choose(ids)
-	out := &checked{Text: f.text, Rule: f.rule, Problems: viewProblems(problems)}
+	out := &checked{Text: f.text, Rule: f.rule, Problems: viewProblems(q.words(), problems)}
 	for _, p := range out.Problems {
 		if p.Severity == "error" {
 			out.Errors++
@@ -156,9 +156,9 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	return out, err
 }
 
-func viewProblems(problems rules.Problems) []problemView {
+func viewProblems(w words.Language, problems rules.Problems) []problemView {
 	list := []problemView{}
-	for _, p := range problems {
+	for _, p := range problems.In(w.RulesLanguage()) {
 		list = append(list, problemView{p.Line, p.Column, string(p.Severity), engine.Harmless(p.Message), engine.Harmless(p.Hint)})
 	}
 	return list

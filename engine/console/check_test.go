@@ -1,12 +1,40 @@
 package console
 
 import (
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 )
+
+// TestCheckInPortuguese shows that the editor and the rule's page tell problems in the language of the
+// page.
+func TestCheckInPortuguese(t *testing.T) {
+	d := newEditorDesk(t)
+	portuguese := func(r *http.Request) { r.Header.Set("Accept-Language", "pt-BR") }
+	text := "rules:\n  - id: hello\n    when: message.received\n    do: [{ send_mesage: x }]\n"
+	for _, tt := range []struct {
+		path   string
+		fields url.Values
+		want   []string
+	}{
+		{"/write/check", url.Values{}, []string{`verbo desconhecido \"send_mesage\"`, `você quis dizer \"send_message\"?`}},
+		{"/write/save", url.Values{"stage": {"live"}}, []string{"verbo desconhecido &#34;send_mesage&#34;"}},
+	} {
+		tt.fields.Set("workspace", "default")
+		tt.fields.Set("text", text)
+		tt.fields.Set("rule", "x")
+		body := d.ask("POST", tt.path, tt.fields, portuguese).Body.String()
+		for _, want := range tt.want {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s does not say %s: %s", tt.path, want, body)
+			}
+		}
+	}
+}
 
 // TestCheck shows that problems are reported with their position, by the checker of the loader,
 // together with the other files.

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -190,7 +190,7 @@ func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
 	standing := f.space.book().Set
 	for _, r := range set.Rules {
 		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
-			problems = append(problems, r.Problem(source.Error, fmt.Sprintf("the rule %q stands in another file too", r.ID), "choose another id"))
+			problems = append(problems, r.Problem(source.Error, phrases.Sprintf("the rule %q stands in another file too", r.ID), phrases.Sprintf("choose another id")))
 		}
 	}
 	return problems
@@ -216,7 +216,7 @@ func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(then, func(p rules.Problem) bool {
-		return p.Severity != source.Error || p.File != f.path() && slices.Contains(now, p)
+		return p.Severity != source.Error || p.File != f.path() && slices.ContainsFunc(now, p.Equal)
 	}), nil
 }
 

@@ -19,9 +19,9 @@ import (
 var (
 	// othersText is what is not the console's to translate: what people, rules and the service wrote,
 	// and the names of rules.
-	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<li class="urgent">.*?</li>|<p>Everybody gets.*?</p>`)
+	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<p>Everybody gets.*?</p>`)
 	anyTag     = regexp.MustCompile(`(?s)<[^>]*>`)
-	inQuotes   = regexp.MustCompile(`"[^"]*"`)
+	inQuotes   = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
 	english    = regexp.MustCompile(`(?i)(?:^|[^\pL_])(?:the|was|were|is|are|and|of|it|its|not|would|have|which|with|at|there)(?:[^\pL_]|$)`)
 )
 
@@ -42,7 +42,7 @@ func (d *desk) explains() {
 			for _, c := range r.Clauses {
 				x.Clauses = append(x.Clauses, Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words})
 			}
-			if r.Outcome != explain.NotForIt && r.Outcome != explain.Broken { // the checker reports problems of a rule, in English
+			if r.Outcome != explain.NotForIt {
 				list = append(list, x)
 			}
 		}

@@ -69,7 +69,7 @@ func (c *Console) rule(q *request) error {
 	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
 	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
 	if broken != nil {
-		p.Problems, p.File = broken.Problems, filepath.Base(broken.File)
+		p.Problems, p.File = broken.Problems.In(q.words().RulesLanguage()), filepath.Base(broken.File)
 	}
 	if r != nil {
 		p.Sentence, p.Picture, p.YAML, p.File = q.words().Sentence(r), picture.Flow(q.words(), r), sourceOf(space, r), filepath.Base(r.File)

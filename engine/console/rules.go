@@ -73,6 +73,7 @@ func (c *Console) rules(q *request) error {
 		for _, b := range set.Broken {
 			switch {
 			case b.ID == "":
+				b.Problems = b.Problems.In(q.words().RulesLanguage())
 				p.Files = append(p.Files, brokenFile{b, filepath.Base(b.File), q.editLink(w.Name, b.File)})
 			case set.Rule(b.ID) == nil:
 				p.Rules = append(p.Rules, ruleRow{ruleView: c.ruleView(w.Name, b.ID), Broken: true})

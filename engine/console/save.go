@@ -65,7 +65,7 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 			return err
 		}
 	}
-	refused := viewProblems(wrong)
+	refused := viewProblems(q.words(), wrong)
 	if len(refused) == 0 {
 		refused = []problemView{{Line: 1, Column: 1, Severity: "error", Message: engine.Harmless(unreadable.Error())}}
 	}

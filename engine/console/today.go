@@ -195,7 +195,7 @@ func (c *Console) brokenNeeds(q *request) (list []need) {
 			if b.ID != "" {
 				n.Link = c.ruleView(space.Name, b.ID).Link
 			}
-			for _, p := range b.Problems {
+			for _, p := range b.Problems.In(w.RulesLanguage()) {
 				if p.Severity == source.Error {
 					n.Detail = fmt.Sprintf("%s:%d: %s", engine.Harmless(filepath.Base(p.File)), p.Line, engine.Harmless(p.Message))
 					break

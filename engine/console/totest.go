@@ -278,7 +278,7 @@ func (c *Console) testSave(q *request) error {
 	f.text = f.ownEnds(addTest(standing, item))
 	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.Name, What: "test"})
 	if len(wrong) > 0 {
-		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(wrong), Back: localPath(q.r.PostFormValue("back"))}
+		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(q.words(), wrong), Back: localPath(q.r.PostFormValue("back"))}
 		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().T("totest.title"), p)
 	}
 	if errors.Is(err, store.ErrChanged) {

@@ -101,10 +101,11 @@ func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 			continue
 		}
 		r := Rule{Rule: b.ID, Basis: Would, Outcome: Broken, Values: map[string]any{}, Clauses: []Clause{}}
+		told := ""
 		if len(b.Problems) > 0 {
-			r.Error = b.Problems[0].Message
+			r.Error, told = b.Problems[0].Message, b.Problems[0].In(x.o.Language).Message
 		}
-		r.Words = x.t("explain.not_loaded") + prefixed(": ", r.Error)
+		r.Words = x.t("explain.not_loaded") + prefixed(": ", told)
 		list = append(list, r)
 	}
 	return append(list, elsewhere...)

@@ -1,11 +1,11 @@
 package learn
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -27,12 +27,12 @@ func Check(set *rules.Set, shapes Shapes) rules.Problems {
 		}
 		at := strings.Join(u.Path, ".")
 		if i := missing(shapes, seen, u.Path); i < len(u.Path) {
-			message := fmt.Sprintf("no recorded event has event.data.%s (%s: %d)", strings.Join(u.Path[:i+1], "."), strings.Join(seen, ", "), events)
+			message := phrases.Sprintf("no recorded event has event.data.%s (%s: %d)", strings.Join(u.Path[:i+1], "."), strings.Join(seen, ", "), events)
 			problems = append(problems, u.Problem(i, message, hint(shapes, seen, u.Path, i)))
 			continue
 		}
-		if was := otherwise(shapes, seen, at, u.Compared); was != "" {
-			problems = append(problems, u.Problem(len(u.Path)-1, fmt.Sprintf("event.data.%s is compared with %s, and was %s in all recorded events", at, u.Compared, was), ""))
+		if was := otherwise(shapes, seen, at, u.Compared); was != nil {
+			problems = append(problems, u.Problem(len(u.Path)-1, phrases.Sprintf("event.data.%s is compared with %s, and was %s in all recorded events", at, u.Compared, was), nil))
 		}
 	}
 	return problems
@@ -75,7 +75,7 @@ func (p *path) only(kinds ...string) bool {
 
 // hint suggests a path for one whose i-th name was never present: a similar name there, or the same
 // name elsewhere.
-func hint(shapes Shapes, types, names []string, i int) string {
+func hint(shapes Shapes, types, names []string, i int) *phrases.Message {
 	var meant []string
 	for _, typ := range types {
 		if near := source.Near(names[i], shapes[typ].below(strings.Join(names[:i], "."))); near != "" {
@@ -87,26 +87,26 @@ func hint(shapes Shapes, types, names []string, i int) string {
 		}
 	}
 	if meant != nil {
-		return fmt.Sprintf("did you mean %q?", "event.data."+strings.Join(meant, "."))
+		return phrases.Sprintf("did you mean %q?", "event.data."+strings.Join(meant, "."))
 	}
 	last := names[len(names)-1]
 	for _, typ := range types {
 		for _, p := range shapes[typ].Paths() {
 			if strings.HasSuffix("."+p.Path, "."+last) && !strings.Contains(p.Path, "[") {
-				return fmt.Sprintf("did you mean %q?", "event.data."+p.Path)
+				return phrases.Sprintf("did you mean %q?", "event.data."+p.Path)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // otherwise describes the kind that a path always had, if that can never equal what it is compared
 // with.
-func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) string {
+func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) (was *phrases.Message) {
 	if compared == nil {
-		return ""
+		return nil
 	}
-	var was []string
+	var all []*rules.Type
 	for _, typ := range types {
 		p, ok := shapes[typ].has(at)
 		if !ok {
@@ -116,17 +116,24 @@ func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) s
 			t := typeOf(kind)
 			if t == compared || kind == Nothing {
 				if t == compared {
-					return ""
+					return nil
 				}
 				continue
 			}
-			if words := t.String(); !slices.Contains(was, words) {
-				was = append(was, words)
+			if !slices.ContainsFunc(all, func(other *rules.Type) bool { return other.String() == t.String() }) {
+				all = append(all, t)
 			}
 		}
 	}
-	slices.Sort(was)
-	return strings.Join(was, " or ")
+	slices.SortFunc(all, func(a, b *rules.Type) int { return strings.Compare(a.String(), b.String()) })
+	for _, t := range all {
+		if was == nil {
+			was = phrases.Sprintf("%s", t)
+		} else {
+			was = phrases.Sprintf("%s or %s", was, t)
+		}
+	}
+	return was
 }
 
 // typeOf returns the type that expressions see of a kind of values.

@@ -3,11 +3,11 @@ package calendar
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 	_ "time/tzdata" // so that a zone means the same on a machine without zone files
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Config says when a desk is open.
@@ -57,24 +57,24 @@ const (
 // New checks the configuration and returns its calendar.
 func New(cfg Config) (*Calendar, error) {
 	if cfg.Location == nil {
-		return nil, errors.New("a calendar needs a time zone, for example America/Sao_Paulo")
+		return nil, phrases.Sprintf("a calendar needs a time zone, for example America/Sao_Paulo")
 	}
 	c := &Calendar{location: cfg.Location}
 	shifts := 0
 	for weekday, list := range cfg.Open {
 		if weekday < time.Sunday || weekday > time.Saturday {
-			return nil, fmt.Errorf("%d is not a day of the week", int(weekday))
+			return nil, phrases.Sprintf("%d is not a day of the week", int(weekday))
 		}
 		for _, s := range list {
 			if err := s.check(); err != nil {
-				return nil, fmt.Errorf("%s: %w", weekday, err)
+				return nil, phrases.Sprintf("%s: %v", phrases.Word(weekday.String()), err)
 			}
 		}
 		c.shifts[weekday] = inSeconds(list)
 		shifts += len(list)
 	}
 	if shifts == 0 {
-		return nil, errors.New("the calendar is never open: give at least one day a shift, for example mon-fri: [08:00-18:00]")
+		return nil, phrases.Sprintf("the calendar is never open: give at least one day a shift, for example mon-fri: [08:00-18:00]")
 	}
 	var err error
 	if c.holidays, err = listHolidays(cfg.Countries, cfg.Holidays); err != nil {

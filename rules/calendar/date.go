@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Date is a day of the civil calendar, the same in every zone.
@@ -17,7 +19,7 @@ type Date struct {
 func ParseDate(s string) (Date, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		return Date{}, fmt.Errorf("%q is not a date: write year-month-day of a day that exists, for example 2026-12-24", s)
+		return Date{}, phrases.Sprintf("%q is not a date: write year-month-day of a day that exists, for example 2026-12-24", s)
 	}
 	return dateOf(t), nil
 }

@@ -1,10 +1,11 @@
 package calendar
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // ParseDays reads days of the week: "mon", "mon-fri", "fri-mon" (over the weekend), "sat, sun",
@@ -51,7 +52,7 @@ var otherDays = map[string]string{
 // parseDay reads the name of one day.
 func parseDay(s string) (time.Weekday, error) {
 	name := strings.ToLower(strings.TrimSpace(s))
-	hint := ""
+	meant := ""
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		full := strings.ToLower(d.String())
 		if name == full || name == full[:3] {
@@ -59,12 +60,14 @@ func parseDay(s string) (time.Weekday, error) {
 		}
 		// Two letters tell the English days apart, so they are enough for a suggestion.
 		if strings.HasPrefix(name, full[:2]) {
-			hint = fmt.Sprintf(" (did you mean %s?)", full[:3])
+			meant = full[:3]
 		}
 	}
 	if other := otherDays[name]; other != "" {
-		hint = fmt.Sprintf(" (did you mean %s?)", other)
+		meant = other
 	}
-	return 0, fmt.Errorf("%q is not a day%s: write mon, tue, wed, thu, fri, sat or sun, a range such as mon-fri, a list such as sat, sun, or daily",
-		strings.TrimSpace(s), hint)
+	if s = strings.TrimSpace(s); meant != "" {
+		return 0, phrases.Sprintf("%q is not a day (did you mean %s?): write mon, tue, wed, thu, fri, sat or sun, a range such as mon-fri, a list such as sat, sun, or daily", s, meant)
+	}
+	return 0, phrases.Sprintf("%q is not a day: write mon, tue, wed, thu, fri, sat or sun, a range such as mon-fri, a list such as sat, sun, or daily", s)
 }

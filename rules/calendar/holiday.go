@@ -2,13 +2,14 @@ package calendar
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rickar/cal/v2"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Holidays of countries are computed once, for these years.
@@ -57,7 +58,7 @@ func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
 	for _, code := range codes {
 		list, ok := nationalHolidays(strings.ToLower(code))
 		if !ok {
-			return nil, fmt.Errorf("the holidays of %q are not known: list their dates or use an .ics file, or name one of %s",
+			return nil, phrases.Sprintf("the holidays of %q are not known: list their dates or use an .ics file, or name one of %s",
 				code, strings.Join(Countries(), ", "))
 		}
 		lists = append(lists, list)
@@ -65,7 +66,7 @@ func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
 	var own []holiday
 	for _, d := range dates {
 		if !d.exists() {
-			return nil, fmt.Errorf("the holiday %s does not exist: write year-month-day, for example 2026-12-24", d)
+			return nil, phrases.Sprintf("the holiday %s does not exist: write year-month-day, for example 2026-12-24", d)
 		}
 		own = append(own, holiday{d.dayNumber(), d.String()})
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Bounds on an iCalendar file, so that a wrong download costs an error and not memory.
@@ -27,7 +29,7 @@ const (
 // counting one covered twice as two.
 func ParseICS(src []byte, zone *time.Location) ([]Date, []ClosedHours, error) {
 	if len(src) > maxICSBytes {
-		return nil, nil, fmt.Errorf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
+		return nil, nil, phrases.Sprintf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
 	}
 	events, err := parseEvents(src, &zoneNames{calendar: zone, known: map[string]*time.Location{}})
 	if err != nil {
@@ -126,7 +128,7 @@ type line struct {
 }
 
 func (l line) errorf(format string, args ...any) error {
-	return fmt.Errorf("line %d: "+format, append([]any{l.number}, args...)...)
+	return phrases.Sprintf("line %d: %s", l.number, phrases.Sprintf(format, args...))
 }
 
 // unfold joins folded lines: a line that begins with a space or a tab continues the one before. It

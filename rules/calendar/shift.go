@@ -1,11 +1,12 @@
 package calendar
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Shift is a stretch of opening hours, in whole minutes from midnight of the day it starts on. End
@@ -22,7 +23,7 @@ const day = 24 * time.Hour
 func ParseShift(s string) (Shift, error) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
-		return Shift{}, fmt.Errorf("%q is not a shift: write its start and end with a plain - between them, as in 08:00-12:00", s)
+		return Shift{}, phrases.Sprintf("%q is not a shift: write its start and end with a plain - between them, as in 08:00-12:00", s)
 	}
 	start, err := ParseTimeOfDay(strings.TrimSpace(from))
 	if err != nil {
@@ -34,9 +35,9 @@ func ParseShift(s string) (Shift, error) {
 	}
 	switch {
 	case start == day:
-		return Shift{}, fmt.Errorf("the shift %q cannot start at 24:00: let it start at 00:00 of the next day", s)
+		return Shift{}, phrases.Sprintf("the shift %q cannot start at 24:00: let it start at 00:00 of the next day", s)
 	case start == end:
-		return Shift{}, fmt.Errorf("the shift %q ends when it starts: write 00:00-24:00 for the whole day, or leave it out", s)
+		return Shift{}, phrases.Sprintf("the shift %q ends when it starts: write 00:00-24:00 for the whole day, or leave it out", s)
 	case end < start:
 		end += day
 	}
@@ -63,7 +64,7 @@ func ParseTimeOfDay(s string) (time.Duration, error) {
 	m, okMinutes := digits(minutes, 2, 2)
 	d := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
 	if !okHours || !okMinutes || m > 59 || d > day {
-		return 0, fmt.Errorf("%q is not a time of day between 00:00 and 24:00: write it like 08:00 or 18:30", s)
+		return 0, phrases.Sprintf("%q is not a time of day between 00:00 and 24:00: write it like 08:00 or 18:30", s)
 	}
 	return d, nil
 }
@@ -81,13 +82,13 @@ func digits(s string, least, most int) (int, bool) {
 func (s Shift) check() error {
 	switch {
 	case s.Start < 0 || s.Start >= day:
-		return errors.New("a shift must start between 00:00 and 23:59")
+		return phrases.Sprintf("a shift must start between 00:00 and 23:59")
 	case s.End <= s.Start:
-		return errors.New("a shift must end after it starts")
+		return phrases.Sprintf("a shift must end after it starts")
 	case s.End > 2*day:
-		return errors.New("a shift must end by the end of the day after it starts")
+		return phrases.Sprintf("a shift must end by the end of the day after it starts")
 	case s.Start%time.Minute != 0 || s.End%time.Minute != 0:
-		return errors.New("a shift must start and end on a whole minute")
+		return phrases.Sprintf("a shift must start and end on a whole minute")
 	}
 	return nil
 }

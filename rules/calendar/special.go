@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // SpecialDay holds the shifts that start on one day; without shifts the day is closed.
@@ -26,7 +28,7 @@ func ParseSpecialDate(s string) (Date, error) {
 	if t, err := time.Parse(time.DateOnly, fmt.Sprintf("%d-%s", leapYear, s)); err == nil {
 		return Date{0, t.Month(), t.Day()}, nil
 	}
-	return Date{}, fmt.Errorf("%q is not a day: write year-month-day, for example 2026-12-24, or month-day for every year, for example 12-24", s)
+	return Date{}, phrases.Sprintf("%q is not a day: write year-month-day, for example 2026-12-24, or month-day for every year, for example 12-24", s)
 }
 
 // specialDays finds the shifts of special days.
@@ -40,7 +42,7 @@ func newSpecialDays(list []SpecialDay) (specialDays, error) {
 	for _, special := range list {
 		for _, shift := range special.Shifts {
 			if err := shift.check(); err != nil {
-				return specialDays{}, fmt.Errorf("%s: %w", special.Date, err)
+				return specialDays{}, phrases.Sprintf("%s: %v", special.Date, err)
 			}
 		}
 		date := special.Date
@@ -48,7 +50,7 @@ func newSpecialDays(list []SpecialDay) (specialDays, error) {
 			date.Year = leapYear
 		}
 		if !date.exists() {
-			return specialDays{}, fmt.Errorf("the special day %s does not exist", special.Date)
+			return specialDays{}, phrases.Sprintf("the special day %s does not exist", special.Date)
 		}
 		if special.Date.Year == 0 {
 			s.yearly[special.Date] = inSeconds(special.Shifts)
@@ -82,7 +84,7 @@ type ClosedHours struct {
 func ParseClosedHours(s string) (ClosedHours, error) {
 	date, hours, ok := strings.Cut(s, " ")
 	if !ok {
-		return ClosedHours{}, fmt.Errorf("%q are not hours of a day: write them like 2026-12-24 14:00-18:00", s)
+		return ClosedHours{}, phrases.Sprintf("%q are not hours of a day: write them like 2026-12-24 14:00-18:00", s)
 	}
 	d, err := ParseDate(date)
 	if err != nil {
@@ -104,7 +106,7 @@ func joinClosed(list []ClosedHours) ([]shift, error) {
 	closed := make([]shift, 0, len(list))
 	for _, h := range list {
 		if err := h.Hours.check(); err != nil || !h.Date.exists() {
-			return nil, fmt.Errorf("the closed hours %s do not exist", h)
+			return nil, phrases.Sprintf("the closed hours %s do not exist", h)
 		}
 		midnight := h.Date.dayNumber() * secondsPerDay
 		closed = append(closed, shift{midnight + seconds(h.Hours.Start), midnight + seconds(h.Hours.End)})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Max is the longest time that a rule may name.
@@ -31,18 +32,18 @@ var (
 func Parse(s string) (time.Duration, error) {
 	if len(s) > maxText || !whole.MatchString(s) {
 		s = s[:min(len(s), maxText)]
-		return 0, fmt.Errorf("%q is not a duration; write %s", s, cmp.Or(suggest(s), "it like 90s, 15m, 1h30m, 2d or 1w"))
+		return 0, phrases.Sprintf("%q is not a duration; write %s", s, cmp.Or(suggest(s), phrases.Sprintf("it like 90s, 15m, 1h30m, 2d or 1w")))
 	}
 	total := 0.0
 	for _, part := range parts.FindAllStringSubmatch(s, -1) {
 		n, err := strconv.ParseFloat(part[1], 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration", s)
+			return 0, phrases.Sprintf("%q is not a duration", s)
 		}
 		total += n * float64(units[part[2]])
 	}
 	if total > float64(Max) {
-		return 0, fmt.Errorf("%s is longer than ten years", s)
+		return 0, phrases.Sprintf("%s is longer than ten years", s)
 	}
 	return time.Duration(math.Round(total)), nil
 }
@@ -56,25 +57,25 @@ var (
 	}
 )
 
-// suggest returns the duration that a text means, as rules name it, or "".
-func suggest(s string) string {
+// suggest returns the duration that a text means, as rules name it, or nil.
+func suggest(s string) *phrases.Message {
 	if m := inWords.FindStringSubmatch(s); m != nil {
 		word := strings.ToLower(m[2])
 		unit := cmp.Or(letters[word], letters[strings.TrimSuffix(word, "s")])
 		n, err := strconv.ParseFloat(strings.ReplaceAll(cmp.Or(m[1], "1"), ",", "."), 64)
 		if unit == "" || err != nil {
-			return ""
+			return nil
 		}
-		return Format(time.Duration(n * float64(units[unit])).Round(time.Second))
+		return phrases.Sprintf("%s", Format(time.Duration(n*float64(units[unit])).Round(time.Second)))
 	}
 	if m := onClock.FindStringSubmatch(s); m != nil {
 		d, _ := time.ParseDuration(fmt.Sprintf("%sh%sm%ss", m[1], m[2], cmp.Or(m[3], "0")))
-		return Format(d)
+		return phrases.Sprintf("%s", Format(d))
 	}
 	if _, err := strconv.Atoi(s); err == nil {
-		return s + "m for minutes, or " + s + "s for seconds"
+		return phrases.Sprintf("%sm for minutes, or %ss for seconds", s, s)
 	}
-	return ""
+	return nil
 }
 
 // Format writes a duration in the language's own form: 15m, 1h30m, 2d.
@@ -137,7 +138,7 @@ func ParseSpan(s string) (Span, error) {
 	}
 	name = strings.TrimSpace(name)
 	if of && name == "" {
-		return Span{}, fmt.Errorf("%q names no calendar behind \"of\"", s)
+		return Span{}, phrases.Sprintf("%q names no calendar behind \"of\"", s)
 	}
 	return Span{Length: d, Calendar: name}, nil
 }
@@ -149,7 +150,7 @@ func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
 	case s.Calendar == "":
 		return from.Add(s.Length), nil
 	case c == nil:
-		return time.Time{}, fmt.Errorf("there is no calendar %q", s.Calendar)
+		return time.Time{}, phrases.Sprintf("there is no calendar %q", s.Calendar)
 	}
 	return c.Add(from, s.Length)
 }

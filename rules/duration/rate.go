@@ -1,10 +1,11 @@
 package duration
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Rate is a maximum in any window of a length.
@@ -19,7 +20,7 @@ func ParseRate(s string) (Rate, error) {
 	times, err := strconv.Atoi(strings.TrimSpace(number))
 	per, perErr := Parse(strings.TrimSpace(window))
 	if err != nil || times < 1 || perErr != nil || per <= 0 {
-		return Rate{}, fmt.Errorf("%q is not a bound", s)
+		return Rate{}, phrases.Sprintf("%q is not a bound", s)
 	}
 	return Rate{times, per}, nil
 }

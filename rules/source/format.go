@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Style says what the canonical form of a kind of file is, beyond what is common to all.
@@ -57,7 +59,7 @@ func (f *File) settled(style Style) (string, *Problem) {
 		f, _ = Read(f.Name, []byte(out))
 		text = out
 	}
-	return "", f.problem(1, 1, "the file's comments cannot be brought into one form", "put comments on lines of their own, above what they are about")
+	return "", f.problem(1, 1, phrases.Sprintf("the file's comments cannot be brought into one form"), phrases.Sprintf("put comments on lines of their own, above what they are about"))
 }
 
 func (f *File) format(style Style) (string, *Problem) {
@@ -75,11 +77,11 @@ func (f *File) format(style Style) (string, *Problem) {
 	// The printer is held to its promise on every file, not only in tests.
 	again, problems := Read(f.Name, []byte(out))
 	if len(problems) > 0 || again.Root == nil || !same(root, again.document.Content[0], style, "") {
-		return "", f.problem(root.Line, root.Column, "the file cannot be formatted without changing what it means", "write it more plainly; quando fmt leaves it as it is")
+		return "", f.problem(root.Line, root.Column, phrases.Sprintf("the file cannot be formatted without changing what it means"), phrases.Sprintf("write it more plainly; quando fmt leaves it as it is"))
 	}
 	q := newPrinter(again, style, again.document.Content[0])
 	if !slices.Equal(commentTexts(p.comments), commentTexts(q.comments)) {
-		return "", f.problem(root.Line, root.Column, "the file cannot be formatted without losing a comment", "put comments on lines of their own, above what they are about")
+		return "", f.problem(root.Line, root.Column, phrases.Sprintf("the file cannot be formatted without losing a comment"), phrases.Sprintf("put comments on lines of their own, above what they are about"))
 	}
 	return out, nil
 }

@@ -1,9 +1,10 @@
 package source
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Near returns the candidate most similar to name, or "" if none is near.
@@ -33,23 +34,23 @@ func Near(name string, candidates []string) string {
 }
 
 // DidYouMean returns the hint for a name that is none of the candidates, or "".
-func DidYouMean(name string, candidates []string) string {
+func DidYouMean(name string, candidates []string) *phrases.Message {
 	if near := Near(name, candidates); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+		return phrases.Sprintf("did you mean %q?", near)
 	}
-	return ""
+	return nil
 }
 
 // OneOf returns a hint that names the nearest candidate, or all of them when there are few enough
 // to read.
-func OneOf(name string, candidates []string) string {
-	if hint := DidYouMean(name, candidates); hint != "" {
+func OneOf(name string, candidates []string) *phrases.Message {
+	if hint := DidYouMean(name, candidates); hint != nil {
 		return hint
 	}
 	if len(candidates) == 0 || len(candidates) > 20 {
-		return ""
+		return nil
 	}
-	return "one of: " + strings.Join(candidates, ", ")
+	return phrases.Sprintf("one of: %s", strings.Join(candidates, ", "))
 }
 
 // distance counts the letters to insert, delete, replace or swap with their neighbour to make a

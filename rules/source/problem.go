@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Severity says whether a Problem makes a file unusable.
@@ -26,6 +28,22 @@ type Problem struct {
 	Message  string   `json:"message"`
 	Hint     string   `json:"hint"` // the remedy
 	Text     string   `json:"-"`    // the line it stands in
+
+	message, hint *phrases.Message
+}
+
+// Saying returns the problem with what is wrong, and the remedy, in English.
+func (p Problem) Saying(message, hint *phrases.Message) Problem {
+	p.message, p.hint = message, hint
+	return p.In(phrases.English)
+}
+
+// In returns the problem with its message and hint in a language.
+func (p Problem) In(l phrases.Language) Problem {
+	if p.message != nil {
+		p.Message, p.Hint = p.message.In(l), p.hint.In(l)
+	}
+	return p
 }
 
 // Error returns the problem in one line, as file:line:column: rule "id": what is wrong (hint).
@@ -43,6 +61,11 @@ func (p Problem) Error() string {
 		fmt.Fprintf(&b, " (%s)", p.Hint)
 	}
 	return b.String()
+}
+
+// Equal reports whether two problems say the same of the same place.
+func (p Problem) Equal(other Problem) bool {
+	return p.Error() == other.Error() && p.Severity == other.Severity && p.Text == other.Text
 }
 
 // Excerpt returns the problem's line and a caret line under the column, or nothing. It cuts a long
@@ -93,6 +116,15 @@ func (ps Problems) Err() error {
 	return nil
 }
 
+// In returns the problems with their messages and hints in a language.
+func (ps Problems) In(l phrases.Language) Problems {
+	told := slices.Clone(ps)
+	for i := range told {
+		told[i] = told[i].In(l)
+	}
+	return told
+}
+
 // HasErrors reports whether there is an Error among the problems.
 func (ps Problems) HasErrors() bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Severity == Error })
@@ -109,17 +141,17 @@ func (ps Problems) Sort() Problems {
 }
 
 // At returns a Problem at the node.
-func (n *Node) At(severity Severity, message, hint string) Problem {
+func (n *Node) At(severity Severity, message, hint *phrases.Message) Problem {
 	return n.at(n.Line, n.Column, severity, message, hint)
 }
 
 // AtOffset returns a Problem at a byte offset inside the scalar's value, where it stands in the
 // file.
-func (n *Node) AtOffset(offset int, severity Severity, message, hint string) Problem {
+func (n *Node) AtOffset(offset int, severity Severity, message, hint *phrases.Message) Problem {
 	line, column := n.Position(offset)
 	return n.at(line, column, severity, message, hint)
 }
 
-func (n *Node) at(line, column int, severity Severity, message, hint string) Problem {
-	return Problem{File: n.file.Name, Line: line, Column: column, Severity: severity, Message: message, Hint: hint, Text: n.file.Line(line)}
+func (n *Node) at(line, column int, severity Severity, message, hint *phrases.Message) Problem {
+	return Problem{File: n.file.Name, Line: line, Column: column, Severity: severity, Text: n.file.Line(line)}.Saying(message, hint)
 }

@@ -1,10 +1,11 @@
 package source
 
 import (
-	"fmt"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A reader turns the parser's tree into Nodes: aliases are expanded within bounds, duplicate keys
@@ -18,7 +19,7 @@ type reader struct {
 	aliases  []*yaml.Node // being expanded, to find one that holds itself
 }
 
-func (r *reader) report(y *yaml.Node, message, hint string) {
+func (r *reader) report(y *yaml.Node, message, hint *phrases.Message) {
 	r.problems = append(r.problems, *r.file.problem(y.Line, y.Column, message, hint))
 }
 
@@ -30,26 +31,26 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 	r.values++
 	if r.values > maxValues {
 		r.tooLarge = true
-		r.report(y, fmt.Sprintf("with its aliases expanded the file holds more than %d values", maxValues), "repeat less, or split the file")
+		r.report(y, phrases.Sprintf("with its aliases expanded the file holds more than %d values", maxValues), phrases.Sprintf("repeat less, or split the file"))
 		return n
 	}
 	if r.bytes += len(y.Value); r.bytes > MaxBytes {
 		r.tooLarge = true
-		r.report(y, fmt.Sprintf("with its aliases expanded the file has more than %d KiB of text", MaxBytes>>10), "repeat less, or split the file")
+		r.report(y, phrases.Sprintf("with its aliases expanded the file has more than %d KiB of text", MaxBytes>>10), phrases.Sprintf("repeat less, or split the file"))
 		return n
 	}
 	if depth > maxDepth {
 		r.tooLarge = true
-		r.report(y, fmt.Sprintf("nested more than %d levels deep", maxDepth), "")
+		r.report(y, phrases.Sprintf("nested more than %d levels deep", maxDepth), nil)
 		return n
 	}
 	// YAML takes an unknown tag off the value: !Secret123 would be an empty text.
 	if y.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(y.Tag, "!!") {
-		hint := "put quotes around a text that begins with !"
+		hint := phrases.Sprintf("put quotes around a text that begins with !")
 		if y.Tag == "!secret" || y.Tag == "!env_var" {
-			hint = "secrets stand in the configuration: http_request.headers has those of other systems"
+			hint = phrases.Sprintf("secrets stand in the configuration: http_request.headers has those of other systems")
 		}
-		r.report(y, fmt.Sprintf("the tag %s has no meaning here", y.Tag), hint)
+		r.report(y, phrases.Sprintf("the tag %s has no meaning here", y.Tag), hint)
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
@@ -76,7 +77,7 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 func (r *reader) alias(y *yaml.Node, depth int) *Node {
 	for _, open := range r.aliases {
 		if open == y.Alias {
-			r.report(y, fmt.Sprintf("the alias *%s holds itself", y.Value), "")
+			r.report(y, phrases.Sprintf("the alias *%s holds itself", y.Value), nil)
 			return &Node{Line: y.Line, Column: y.Column, file: r.file, yaml: y}
 		}
 	}
@@ -95,21 +96,21 @@ func (r *reader) pairs(n *Node, y *yaml.Node, depth int) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode {
-			hint := ""
+			var hint *phrases.Message
 			if y.Style&yaml.FlowStyle != 0 && key.Kind == yaml.MappingNode {
-				hint = "a text that begins with {{ needs quotes around it"
+				hint = phrases.Sprintf("a text that begins with {{ needs quotes around it")
 			}
-			r.report(y.Content[i], "a key must be a plain name", hint)
+			r.report(y.Content[i], phrases.Sprintf("a key must be a plain name"), hint)
 			n.Broken = true
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
-			r.report(key, "merge keys (<<) are not supported", "repeat the keys, or use an alias for the whole value")
+			r.report(key, phrases.Sprintf("merge keys (<<) are not supported"), phrases.Sprintf("repeat the keys, or use an alias for the whole value"))
 			n.Broken = true
 			continue
 		}
 		if first, ok := seen[key.Value]; ok {
-			r.report(key, fmt.Sprintf("the key %q stands here a second time", key.Value), fmt.Sprintf("the first is in line %d", first.Line))
+			r.report(key, phrases.Sprintf("the key %q stands here a second time", key.Value), phrases.Sprintf("the first is in line %d", first.Line))
 			continue
 		}
 		seen[key.Value] = key

@@ -6,7 +6,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"sort"
 	"strconv"
@@ -15,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Bounds on one file. They keep the cost of reading it small whatever it holds.
@@ -36,8 +37,11 @@ const (
 )
 
 // String names the kind the way a message to a person does.
-func (k Kind) String() string {
-	return [...]string{"nothing", "a value", "a list", "a mapping"}[k]
+func (k Kind) String() string { return k.In(phrases.English) }
+
+// In names the kind in a language.
+func (k Kind) In(l phrases.Language) string {
+	return [...]phrases.Word{"nothing", "a value", "a list", "a mapping"}[k].In(l)
 }
 
 // A Node is one value of a file. Scalars keep their text as written: what it means is up to the
@@ -183,16 +187,16 @@ func Read(name string, text []byte) (*File, Problems) {
 // bounds refuses what would be costly to parse before the parser sees it.
 func (f *File) bounds() *Problem {
 	if len(f.Text) > MaxBytes {
-		return f.problem(1, 1, fmt.Sprintf("the file has more than %d KiB", MaxBytes>>10), "split it into several files")
+		return f.problem(1, 1, phrases.Sprintf("the file has more than %d KiB", MaxBytes>>10), phrases.Sprintf("split it into several files"))
 	}
 	for i, r := range f.Text {
 		if r == utf8.RuneError && !strings.HasPrefix(f.Text[i:], "\uFFFD") {
 			line, column := f.position(i)
-			return f.problem(line, column, "the line is not valid UTF-8", "save the file as UTF-8")
+			return f.problem(line, column, phrases.Sprintf("the line is not valid UTF-8"), phrases.Sprintf("save the file as UTF-8"))
 		}
 		if unicode.IsControl(r) && r != '\n' && r != '\t' && !strings.HasPrefix(f.Text[i:], "\r\n") {
 			line, column := f.position(i)
-			return f.problem(line, column, fmt.Sprintf("the line holds the control character %U", r), "take it out; inside double quotes it can be written as an escape")
+			return f.problem(line, column, phrases.Sprintf("the line holds the control character %U", r), phrases.Sprintf("take it out; inside double quotes it can be written as an escape"))
 		}
 	}
 	values := 0
@@ -203,7 +207,7 @@ func (f *File) bounds() *Problem {
 		}
 	}
 	if values > maxValues {
-		return f.problem(1, 1, fmt.Sprintf("the file holds more than %d values", maxValues), "split it into several files")
+		return f.problem(1, 1, phrases.Sprintf("the file holds more than %d values", maxValues), phrases.Sprintf("split it into several files"))
 	}
 	return nil
 }
@@ -227,13 +231,13 @@ func (f *File) parse() (doc *yaml.Node, problem *Problem) {
 	// The YAML library is no longer maintained and is known to panic on some malformed input.
 	defer func() {
 		if r := recover(); r != nil {
-			doc, problem = nil, f.problem(1, 1, "the file is not valid YAML", "")
+			doc, problem = nil, f.problem(1, 1, phrases.Sprintf("the file is not valid YAML"), nil)
 		}
 	}()
 	doc, err := f.decode()
 	switch second, more := errors.AsType[*secondDocument](err); {
 	case more:
-		return nil, f.problem(second.Line, max(second.Column, 1), "a second document begins here; a file holds one", "put it into a file of its own")
+		return nil, f.problem(second.Line, max(second.Column, 1), phrases.Sprintf("a second document begins here; a file holds one"), phrases.Sprintf("put it into a file of its own"))
 	case err != nil:
 		return nil, f.yamlProblem(err)
 	}
@@ -275,34 +279,34 @@ func (f *File) yamlProblem(err error) *Problem {
 	})
 	text := f.Line(line)
 	column := utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t")) + 1
-	hint := ""
+	var hint *phrases.Message
 	for _, near := range []int{line - 1, line} {
 		if at := strings.Index(f.Line(near), "\u00a0"); at >= 0 {
-			return f.problem(near, utf8.RuneCountInString(f.Line(near)[:at])+1, "not valid YAML: here is a no-break space", "put a plain space in its place; web pages and word processors have others")
+			return f.problem(near, utf8.RuneCountInString(f.Line(near)[:at])+1, phrases.Sprintf("not valid YAML: %s", phrases.Word("here is a no-break space")), phrases.Sprintf("put a plain space in its place; web pages and word processors have others"))
 		}
 	}
 	switch {
 	case strings.Contains(text, "\t") && (strings.Contains(message, "cannot start any token") || strings.Contains(message, "tab character")):
 		column = utf8.RuneCountInString(text[:strings.Index(text, "\t")]) + 1
-		message, hint = "here is a tab", "put spaces in its place, two for each level"
+		message, hint = "here is a tab", phrases.Sprintf("put spaces in its place, two for each level")
 	case strings.Contains(message, "did not find expected") && commaInCall.MatchString(text):
 		at := commaInCall.FindStringSubmatchIndex(text)
 		column = utf8.RuneCountInString(text[:at[2]]) + 1
-		message, hint = "in { } and [ ] the comma inside the brackets of a call ends the value", "put single quotes around the whole expression"
+		message, hint = "in { } and [ ] the comma inside the brackets of a call ends the value", phrases.Sprintf("put single quotes around the whole expression")
 	case f.wordAbove(line) != "":
-		hint = "put a colon behind " + f.wordAbove(line) + " in the line above"
+		hint = phrases.Sprintf("put a colon behind %s in the line above", f.wordAbove(line))
 	case strings.Contains(message, "mapping values are not allowed"):
-		hint = "put a text that holds \": \" in quotes, and begin the keys of one mapping in the same column"
+		hint = phrases.Sprintf("put a text that holds \": \" in quotes, and begin the keys of one mapping in the same column")
 	case strings.Contains(message, "end of stream"):
-		message, hint = "a quote or a bracket is opened and never closed", ""
+		message, hint = "a quote or a bracket is opened and never closed", nil
 	case questionMark.MatchString(text) && strings.Contains(message, "did not find expected"):
-		hint = "put quotes around a text that ends in ?"
+		hint = phrases.Sprintf("put quotes around a text that ends in ?")
 	case openBraces.MatchString(text) && strings.Contains(message, "did not find expected"):
-		hint = "a text that begins with {{ needs quotes around the whole of it"
+		hint = phrases.Sprintf("a text that begins with {{ needs quotes around the whole of it")
 	case strings.Contains(message, "did not find expected"):
-		hint = "look at the indentation, the brackets and the quotes of this line; quotes must go around the whole value"
+		hint = phrases.Sprintf("look at the indentation, the brackets and the quotes of this line; quotes must go around the whole value")
 	}
-	return f.problem(line, column, "not valid YAML: "+message, hint)
+	return f.problem(line, column, phrases.Sprintf("not valid YAML: %s", phrases.Word(message)), hint)
 }
 
 // wordAbove returns the word that an item of the line above consists of, where a key of the same
@@ -323,8 +327,9 @@ func yamlMessage(err error) string {
 	return err.Error()
 }
 
-func (f *File) problem(line, column int, message, hint string) *Problem {
-	return &Problem{File: f.Name, Line: line, Column: column, Message: message, Hint: hint, Severity: Error, Text: f.Line(line)}
+func (f *File) problem(line, column int, message, hint *phrases.Message) *Problem {
+	p := Problem{File: f.Name, Line: line, Column: column, Severity: Error, Text: f.Line(line)}.Saying(message, hint)
+	return &p
 }
 
 // Line returns the text of a line, counted from 1, without its end.

@@ -12,6 +12,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -27,7 +28,7 @@ func Doubts(node ast.Node, text string) []Doubt {
 // A Doubt is what is probably not meant, at a byte offset inside an expression.
 type Doubt struct {
 	Offset        int
-	Message, Hint string
+	Message, Hint *phrases.Message
 }
 
 type doubter struct {
@@ -54,7 +55,7 @@ func (d *doubter) operator(n *ast.BinaryNode) {
 	case "contains", "startsWith", "endsWith":
 		d.letters(n.Left, n.Right)
 		if s, ok := n.Right.(*ast.StringNode); ok && len(s.Value) > 2 && (strings.HasPrefix(s.Value, "*") || strings.HasSuffix(s.Value, "*")) {
-			d.doubt(s, fmt.Sprintf("write %s %q", n.Operator, strings.Trim(s.Value, "*")), "%s looks for the * too, which stands for nothing", n.Operator)
+			d.doubt(s, phrases.Sprintf("write %s %q", n.Operator, strings.Trim(s.Value, "*")), "%s looks for the * too, which stands for nothing", n.Operator)
 		}
 	case "in":
 		d.exact(n)
@@ -69,8 +70,8 @@ func (d *doubter) operator(n *ast.BinaryNode) {
 	}
 }
 
-func (d *doubter) doubt(at ast.Node, hint, format string, args ...any) {
-	d.found = append(d.found, Doubt{tree.ByteOffset(d.text, at.Location().From), fmt.Sprintf(format, args...), hint})
+func (d *doubter) doubt(at ast.Node, hint *phrases.Message, format string, args ...any) {
+	d.found = append(d.found, Doubt{tree.ByteOffset(d.text, at.Location().From), phrases.Sprintf(format, args...), hint})
 }
 
 // nameBeside has, by the name of a field with an id, that of the field with the name.
@@ -101,14 +102,14 @@ func (d *doubter) compare(field, constant ast.Node) {
 	switch _, known := tree.PathOf(member); {
 	case named != "":
 		if known {
-			d.doubt(constant, fmt.Sprintf("write %s.%s", tree.Describe(member.Node), named), "%s is an id, and %q is none", tree.Describe(member), s.Value)
+			d.doubt(constant, phrases.Sprintf("write %s.%s", tree.Describe(member.Node), named), "%s is an id, and %q is none", tree.Describe(member), s.Value)
 		}
 	case property.Value == "label_ids":
-		hint := "compare it with the label's id"
+		hint := phrases.Sprintf("compare it with the label's id")
 		if tree.IsName(member.Node, "conversation") {
-			hint = fmt.Sprintf("write has_label(%q)", s.Value)
+			hint = phrases.Sprintf("write has_label(%q)", s.Value)
 		} else if tree.IsName(member.Node, "contact") {
-			hint = fmt.Sprintf("write contact_has_label(%q)", s.Value)
+			hint = phrases.Sprintf("write contact_has_label(%q)", s.Value)
 		}
 		d.doubt(constant, hint, "%s has ids, and %q is none", tree.Describe(member), s.Value)
 	}
@@ -138,7 +139,7 @@ func (d *doubter) exact(n *ast.BinaryNode) {
 		if n.Operator == "!=" {
 			not = "not "
 		}
-		d.doubt(at, fmt.Sprintf("write %ssays(%s)", not, strings.Join(words, ", ")), "message.text %s … is exact, with capitals and accents", n.Operator)
+		d.doubt(at, phrases.Sprintf("write %ssays(%s)", not, strings.Join(words, ", ")), "message.text %s … is exact, with capitals and accents", n.Operator)
 	}
 }
 
@@ -157,9 +158,9 @@ func (d *doubter) letters(left, constant ast.Node) {
 	switch {
 	case !written:
 	case name == "lower" && s.Value != strings.ToLower(s.Value):
-		d.doubt(constant, fmt.Sprintf("write %q", strings.ToLower(s.Value)), "%q has capital letters, and lower(…) leaves none", s.Value)
+		d.doubt(constant, phrases.Sprintf("write %q", strings.ToLower(s.Value)), "%q has capital letters, and lower(…) leaves none", s.Value)
 	case name == "upper" && s.Value != strings.ToUpper(s.Value):
-		d.doubt(constant, fmt.Sprintf("write %q", strings.ToUpper(s.Value)), "%q has small letters, and upper(…) leaves none", s.Value)
+		d.doubt(constant, phrases.Sprintf("write %q", strings.ToUpper(s.Value)), "%q has small letters, and upper(…) leaves none", s.Value)
 	}
 }
 
@@ -172,11 +173,11 @@ var wildcard = regexp.MustCompile(`^[\pL\d ]+\*$`)
 func (d *doubter) pattern(n ast.Node) {
 	if s, ok := n.(*ast.StringNode); ok {
 		if m := slashed.FindStringSubmatch(s.Value); m != nil {
-			d.doubt(n, fmt.Sprintf("write %q, with (?i) in front to ignore capitals", m[1]), "the slashes are part of the pattern")
+			d.doubt(n, phrases.Sprintf("write %q, with (?i) in front to ignore capitals", m[1]), "the slashes are part of the pattern")
 		}
 		if wildcard.MatchString(s.Value) {
 			word := strings.TrimSuffix(s.Value, "*")
-			d.doubt(n, fmt.Sprintf("write contains %q, or says(%q) for the word in a message", word, word), "in a pattern the * repeats the letter before it, and does not stand for any text")
+			d.doubt(n, phrases.Sprintf("write contains %q, or says(%q) for the word in a message", word, word), "in a pattern the * repeats the letter before it, and does not stand for any text")
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (d *doubter) pattern(n ast.Node) {
 func (d *doubter) call(n *ast.CallNode) {
 	if member, ok := n.Callee.(*ast.MemberNode); ok && len(n.Arguments) == 1 && isText(member.Property, "Format") {
 		if s, ok := n.Arguments[0].(*ast.StringNode); ok && time.Unix(0, 0).UTC().Format(s.Value) == s.Value {
-			d.doubt(s, "write the parts as those of 2 January 2006, 15:04, as in Format(\"02/01/2006 15:04\")", "%q has nothing of the time in it", s.Value)
+			d.doubt(s, phrases.Sprintf("write the parts as those of 2 January 2006, 15:04, as in Format(\"02/01/2006 15:04\")"), "%q has nothing of the time in it", s.Value)
 		}
 	}
 	if tree.IsName(n.Callee, "extract") && len(n.Arguments) == 2 {
@@ -223,10 +224,10 @@ func (d *doubter) words(s *ast.StringNode, name string) {
 	odd := strings.IndexFunc(s.Value, func(r rune) bool { return unicode.IsSymbol(r) && r > unicode.MaxASCII })
 	switch {
 	case !strings.ContainsFunc(s.Value, isWord):
-		d.doubt(s, fmt.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so %s never finds it", s.Value, name)
+		d.doubt(s, phrases.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so %s never finds it", s.Value, name)
 	case odd >= 0:
-		d.doubt(s, "write message.text contains … for that", "%s looks at words only, and not at the %c", name, []rune(s.Value[odd:])[0])
+		d.doubt(s, phrases.Sprintf("write message.text contains … for that"), "%s looks at words only, and not at the %c", name, []rune(s.Value[odd:])[0])
 	case strings.Contains(s.Value, "*"):
-		d.doubt(s, "write out each form, or a pattern behind message.text matches", "%s looks for whole words, and * stands for nothing", name)
+		d.doubt(s, phrases.Sprintf("write out each form, or a pattern behind message.text matches"), "%s looks for whole words, and * stands for nothing", name)
 	}
 }

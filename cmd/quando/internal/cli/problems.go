@@ -6,17 +6,19 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
-// WriteProblem writes a problem with its place, its hint and the line that it is about.
-func WriteProblem(w io.Writer, c Palette, p rules.Problem) {
+// writeProblem writes a problem with its place, its hint and the line that it is about.
+func writeProblem(w io.Writer, c Palette, l phrases.Language, p rules.Problem) {
+	p = p.In(l)
 	fmt.Fprintf(w, "%s ", c.Bold(fmt.Sprintf("%s:%d:%d:", p.File, p.Line, p.Column)))
 	if p.Severity == source.Warning {
-		fmt.Fprintf(w, "%s ", c.Yellow("warning:"))
+		fmt.Fprintf(w, "%s ", c.Yellow(phrases.Word("warning:").In(l)))
 	}
 	if p.Rule != "" {
-		fmt.Fprintf(w, "rule %q: ", p.Rule)
+		fmt.Fprintf(w, "%s ", phrases.Sprintf("rule %q:", p.Rule).In(l))
 	}
 	fmt.Fprint(w, p.Message)
 	if p.Hint != "" {
@@ -30,9 +32,9 @@ func WriteProblem(w io.Writer, c Palette, p rules.Problem) {
 	}
 }
 
-// WriteProblems writes problems, one after another.
-func WriteProblems(w io.Writer, problems rules.Problems) {
+// WriteProblems writes problems in a language, one after another.
+func WriteProblems(w io.Writer, l phrases.Language, problems rules.Problems) {
 	for _, p := range problems {
-		WriteProblem(w, Colours(w), p)
+		writeProblem(w, Colours(w), l, p)
 	}
 }

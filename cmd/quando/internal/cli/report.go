@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -72,7 +73,7 @@ func (r *Report) addScopes(rule *rules.Rule) {
 		}
 		for _, scope := range scopes {
 			if slices.Contains(rule.Scopes, scope) {
-				r.Need(scope, s.Verb)
+				r.Need(scope, phrases.Word(s.Verb))
 				left = slices.DeleteFunc(left, func(other string) bool { return other == scope })
 			}
 		}
@@ -91,7 +92,7 @@ func (r *Report) addScopes(rule *rules.Rule) {
 }
 
 // readWith is what rules read with a scope.
-var readWith = map[string]string{
+var readWith = map[string]phrases.Word{
 	"attendances:read":   "facts of attendances",
 	"contacts:read":      "facts of contacts, names of labels",
 	"conversations:read": "facts of conversations, names of channels",
@@ -101,23 +102,28 @@ var readWith = map[string]string{
 }
 
 // Need adds a scope that the key needs, and what for.
-func (r *Report) Need(scope, use string) {
+func (r *Report) Need(scope string, use phrases.Word) {
 	i, found := slices.BinarySearch(r.Scopes, scope)
 	if !found {
 		r.Scopes = slices.Insert(r.Scopes, i, scope)
 		r.Needs = slices.Insert(r.Needs, i, scopeNeed{Scope: scope, For: []string{}})
 	}
-	if n := &r.Needs[i]; use != "" && !slices.Contains(n.For, use) {
-		n.For = append(n.For, use)
+	if n := &r.Needs[i]; use != "" && !slices.Contains(n.For, string(use)) {
+		n.For = append(n.For, string(use))
 	}
 }
 
-// WriteText writes the report for people.
-func (r *Report) WriteText(w io.Writer) {
+// In returns the report with its problems in a language.
+func (r *Report) In(l phrases.Language) *Report {
+	told := *r
+	told.Problems = r.Problems.In(l)
+	return &told
+}
+
+// WriteText writes the report for people, in a language.
+func (r *Report) WriteText(w io.Writer, l phrases.Language) {
 	c := Colours(w)
-	for _, p := range r.Problems {
-		WriteProblem(w, c, p)
-	}
+	WriteProblems(w, l, r.Problems)
 	errors := 0
 	for _, p := range r.Problems {
 		if p.Severity == source.Error {
@@ -125,28 +131,46 @@ func (r *Report) WriteText(w io.Writer) {
 		}
 	}
 	warnings := len(r.Problems) - errors
-	summary := fmt.Sprintf("%s in %s: ", Count(len(r.Rules), "good rule"), Count(r.files, "file"))
+	good := phrases.Sprintf("%s in %s", counted(len(r.Rules), "1 good rule", "%d good rules"), counted(r.files, "1 file", "%d files"))
+	summary := good.In(l) + ": "
 	switch {
 	case errors > 0:
-		summary += c.Red(Count(errors, "error"))
+		summary += c.Red(counted(errors, "1 error", "%d errors").In(l))
 	default:
-		summary += c.Green("no errors")
+		summary += c.Green(phrases.Word("no errors").In(l))
 	}
 	if warnings > 0 {
-		summary += ", " + c.Yellow(Count(warnings, "warning"))
+		summary += ", " + c.Yellow(counted(warnings, "1 warning", "%d warnings").In(l))
 	}
 	fmt.Fprintln(w, summary)
 	if len(r.Needs) > 0 {
-		fmt.Fprintln(w, "Scopes that the key needs, and what for:")
+		fmt.Fprintln(w, phrases.Word("Scopes that the key needs, and what for:").In(l))
 		width := 0
 		for _, n := range r.Needs {
 			width = max(width, len(n.Scope))
 		}
 		for _, n := range r.Needs {
-			fmt.Fprintf(w, "  %s%s  %s\n", c.Bold(n.Scope), strings.Repeat(" ", width-len(n.Scope)), strings.Join(n.For, "; "))
+			fmt.Fprintf(w, "  %s%s  %s\n", c.Bold(n.Scope), strings.Repeat(" ", width-len(n.Scope)), strings.Join(wordsIn(l, n.For), "; "))
 		}
 	}
 	if len(r.Cycles) == 0 && errors == 0 {
-		fmt.Fprintln(w, "No rules start each other for ever.")
+		fmt.Fprintln(w, phrases.Word("No rules start each other for ever.").In(l))
 	}
+}
+
+// counted returns a number with its noun.
+func counted(n int, one phrases.Word, format string) *phrases.Message {
+	if n == 1 {
+		return one.Message()
+	}
+	return phrases.Sprintf(format, n)
+}
+
+// wordsIn returns what scopes are needed for in a language; the names of verbs stay as they are.
+func wordsIn(l phrases.Language, words []string) []string {
+	told := make([]string, len(words))
+	for i, word := range words {
+		told[i] = phrases.Word(word).In(l)
+	}
+	return told
 }

@@ -242,13 +242,13 @@ func (w *Workspace) settings() settings {
 // bounds.
 func (c *Config) readWorkspaces(d *reader, n *source.Node) {
 	if n.Kind != source.Mapping {
-		d.report(n, "as in workspaces: { acme: { service: … } }", "workspaces must be a mapping of names, not %s", n.Kind)
+		d.report(n, say("as in %s", "workspaces: { acme: { service: … } }"), "workspaces must be a mapping of names, not %s", n.Kind)
 		return
 	}
 	c.Workspaces = make(map[string]Workspace)
 	for _, p := range n.Pairs {
 		if !workspaceName.MatchString(p.Key.Value) || p.Key.Value == "default" {
-			d.report(p.Key, "small letters, digits and dashes; the top level is the workspace \"default\"", "%q cannot be a workspace's name", p.Key.Value)
+			d.report(p.Key, say("small letters, digits and dashes; the top level is the workspace \"default\""), "%q cannot be a workspace's name", p.Key.Value)
 			continue
 		}
 		w := DefaultWorkspace()

@@ -2,8 +2,6 @@ package config
 
 import (
 	"encoding/csv"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"regexp"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -39,8 +38,11 @@ type reader struct {
 	elsewhere bool // the environment is that of another machine: variables may be missing
 }
 
-func (d *reader) report(n *source.Node, hint, format string, args ...any) {
-	d.problems = append(d.problems, n.At(source.Error, fmt.Sprintf(format, args...), hint))
+// say makes a hint.
+func say(format string, args ...any) *phrases.Message { return phrases.Sprintf(format, args...) }
+
+func (d *reader) report(n *source.Node, hint *phrases.Message, format string, args ...any) {
+	d.problems = append(d.problems, n.At(source.Error, say(format, args...), hint))
 }
 
 // mapping reads the keys below a path.
@@ -48,12 +50,12 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 	if n == nil || n.Kind == source.Null {
 		return
 	}
-	what := path
+	what := phrases.Word(path)
 	if path == "" {
 		what = "the configuration"
 	}
 	if n.Kind != source.Mapping {
-		d.report(n, "", "%s must be a mapping, not %s", what, n.Kind)
+		d.report(n, nil, "%s must be a mapping, not %s", what, n.Kind)
 		return
 	}
 	for _, p := range n.Pairs {
@@ -136,7 +138,7 @@ func (d *reader) environment(prefix string, all settings) {
 // scalar returns a value with its ${NAME}s from the environment.
 func (d *reader) scalar(n *source.Node) (string, bool) {
 	if n.Kind != source.Scalar {
-		d.report(n, "", "a single value is needed here, not %s", n.Kind)
+		d.report(n, nil, "a single value is needed here, not %s", n.Kind)
 		return "", false
 	}
 	if d.variable {
@@ -150,7 +152,7 @@ func (d *reader) scalar(n *source.Node) (string, bool) {
 			return match
 		}
 		if !set {
-			d.report(n, "export "+name+"=… before you start quando", "the environment has no %s", name)
+			d.report(n, say("export %s=… before you start quando", name), "the environment has no %s", name)
 			ok = false
 		}
 		return v
@@ -171,7 +173,7 @@ func secret(to *service.Secret) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if ok && strings.TrimSpace(s) == "" {
-			d.report(n, "give it a value, or take the setting away", "the secret is empty")
+			d.report(n, say("give it a value, or take the setting away"), "the secret is empty")
 		}
 		*to = service.Secret(s)
 	}
@@ -207,24 +209,24 @@ func (d *reader) listed(n *source.Node) []*source.Node {
 	for _, item := range slices.Concat(lines...) {
 		item = strings.TrimSpace(item)
 		if strings.HasPrefix(item, "'") {
-			err = errors.New("an item stands in single quotes")
+			err = say("an item stands in single quotes")
 		}
 		items = append(items, source.Text(n.File(), item))
 	}
 	if err != nil {
-		d.report(n, "as in [a, b]; an item with a comma or a quote in it stands in double quotes", "the list cannot be read: %v", err)
+		d.report(n, say("as in [a, b]; an item with a comma or a quote in it stands in double quotes"), "the list cannot be read: %v", err)
 		return nil
 	}
 	return items
 }
 
 // someTexts reads a list that must not be empty, because leaving the setting out means "any".
-func someTexts(to *[]string, hint string) func(*reader, *source.Node) {
+func someTexts(to *[]string, hint phrases.Word) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		before := len(d.problems)
 		texts(to)(d, n)
 		if len(*to) == 0 && len(d.problems) == before {
-			d.report(n, hint, "the list is empty")
+			d.report(n, hint.Message(), "the list is empty")
 		}
 	}
 }
@@ -234,7 +236,7 @@ func someTexts(to *[]string, hint string) func(*reader, *source.Node) {
 func hostNames(to *[]string) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		texts(to)(d, n)
-		const hint = "list the names that certificates are wanted for, as in hosts: [hooks.example.com]"
+		hint := say("list the names that certificates are wanted for, as in hosts: [hooks.example.com]")
 		if len(*to) == 0 {
 			d.report(n, hint, "there is no host")
 		}
@@ -278,7 +280,7 @@ func headerName(to *string) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		text(to)(d, n)
 		if strings.ContainsFunc(*to, func(r rune) bool { return r <= ' ' || r >= 127 || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
-			d.report(n, "write its name alone, as in forwarded_for: X-Forwarded-For", "%q is not the name of a header", *to)
+			d.report(n, say("write its name alone, as in forwarded_for: X-Forwarded-For"), "%q is not the name of a header", *to)
 		}
 	}
 }
@@ -299,10 +301,10 @@ func period(to *time.Duration) func(*reader, *source.Node) {
 		}
 		v, err := duration.Parse(s)
 		if err == nil && v <= 0 {
-			err = fmt.Errorf("%s is no time at all", s)
+			err = say("%s is no time at all", s)
 		}
 		if err != nil {
-			d.report(n, "", "%v", err)
+			d.report(n, nil, "%v", err)
 			return
 		}
 		*to = v
@@ -329,7 +331,7 @@ func address(to *string) func(*reader, *source.Node) {
 		}
 		_, port, err := net.SplitHostPort(s)
 		if number, portErr := strconv.Atoi(port); err != nil || portErr != nil || number < 0 || number > 65535 {
-			d.report(n, "as in \":8080\" or \"127.0.0.1:8081\"", "%q is not an address to listen on", s)
+			d.report(n, say("as in \":8080\" or \"127.0.0.1:8081\""), "%q is not an address to listen on", s)
 			return
 		}
 		*to = s
@@ -347,7 +349,7 @@ func perSecond(to *float64) func(*reader, *source.Node) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[strings.TrimSpace(unit)]
 		if err != nil || !(v > 0) || seconds == 0 {
-			d.report(n, "as in 20/s", "%q is not a rate", s)
+			d.report(n, say("as in %s", "20/s"), "%q is not a rate", s)
 			return
 		}
 		*to = v / seconds
@@ -363,7 +365,7 @@ func bound(to *duration.Rate) func(*reader, *source.Node) {
 		}
 		rate, err := duration.ParseRate(s)
 		if err != nil {
-			d.report(n, "as in 5 per 10m", "%v", err)
+			d.report(n, say("as in %s", "5 per 10m"), "%v", err)
 			return
 		}
 		*to = rate
@@ -376,7 +378,7 @@ func chats(to *[]string) func(*reader, *source.Node) {
 		texts(to)(d, n)
 		for _, chat := range *to {
 			if !service.IsPhoneOrID(chat) {
-				d.report(n, "as in [\"+5511999990000\"]", "%q is neither a phone nor the id of a conversation", chat)
+				d.report(n, say("as in %s", "[\"+5511999990000\"]"), "%q is neither a phone nor the id of a conversation", chat)
 			}
 		}
 	}
@@ -385,7 +387,7 @@ func chats(to *[]string) func(*reader, *source.Node) {
 // people reads where persons of the team are reached: { Carla: { phone: "+55…", channel: Main } }.
 func people(to *service.People) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
-		const hint = "as in people: { Carla: { phone: \"+5511999990000\", channel: Main } }"
+		hint := say("as in %s", "people: { Carla: { phone: \"+5511999990000\", channel: Main } }")
 		if n.Kind != source.Mapping {
 			d.report(n, hint, "people must be a mapping of names, not %s", n.Kind)
 			return
@@ -399,7 +401,7 @@ func people(to *service.People) func(*reader, *source.Node) {
 			switch {
 			case len(d.problems) > before:
 			case err == nil:
-				d.report(p.Key, "give one of them a surname", "people has %s twice", p.Key.Value)
+				d.report(p.Key, say("give one of them a surname"), "people has %s twice", p.Key.Value)
 			case !service.IsPhone(phone.Number):
 				d.report(p.Value, hint, "the person %s needs a phone, not %q", p.Key.Value, phone.Number)
 			case strings.TrimSpace(phone.Channel) == "":
@@ -414,11 +416,11 @@ func people(to *service.People) func(*reader, *source.Node) {
 func users(to *map[string]console.User) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		if n.Kind != source.Mapping {
-			d.report(n, "as in users: { ana: { role: viewer, password: … } }", "console.users must be a mapping of names, not %s", n.Kind)
+			d.report(n, say("as in %s", "users: { ana: { role: viewer, password: … } }"), "console.users must be a mapping of names, not %s", n.Kind)
 			return
 		}
 		if len(n.Pairs) == 0 {
-			d.report(n, "name at least one, or take the setting away", "console.users names nobody, and would let everybody in")
+			d.report(n, say("name at least one, or take the setting away"), "console.users names nobody, and would let everybody in")
 		}
 		*to = make(map[string]console.User)
 		for _, p := range n.Pairs {
@@ -433,7 +435,7 @@ func users(to *map[string]console.User) func(*reader, *source.Node) {
 				err = console.CheckHash(password)
 			}
 			if err != nil {
-				d.report(p.Value, "quando password prints a hash", "the user %s: %v", p.Key.Value, err)
+				d.report(p.Value, say("quando password prints a hash"), "the user %s: %v", p.Key.Value, err)
 			}
 			(*to)[p.Key.Value] = console.User{Role: known, Password: password}
 		}
@@ -444,7 +446,7 @@ func users(to *map[string]console.User) func(*reader, *source.Node) {
 // ${ERP_TOKEN}" } }.
 func headers(to *map[string]map[string]service.Secret) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
-		const hint = "as in headers: { erp.example.com: { Authorization: \"Bearer ${ERP_TOKEN}\" } }"
+		hint := say("as in %s", "headers: { erp.example.com: { Authorization: \"Bearer ${ERP_TOKEN}\" } }")
 		if n.Kind != source.Mapping {
 			d.report(n, hint, "http_request.headers must be a mapping of hosts, not %s", n.Kind)
 			return
@@ -474,7 +476,7 @@ func zone(to **time.Location) func(*reader, *source.Node) {
 		}
 		loc, err := time.LoadLocation(s)
 		if err != nil || s == "" || s == "Local" {
-			d.report(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "unknown time zone %q", s)
+			d.report(n, say("an IANA name such as America/Sao_Paulo or Europe/Lisbon"), "unknown time zone %q", s)
 			return
 		}
 		*to = loc

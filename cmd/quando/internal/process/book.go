@@ -20,6 +20,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -113,7 +114,7 @@ func (b *Book) Read() (*Reading, error) {
 		text, err := cli.ReadBounded(name)
 		if err != nil {
 			r.unread = append(r.unread, name)
-			r.Problems = append(r.Problems, rules.Problem{File: name, Line: 1, Column: 1, Severity: source.Error, Message: "the file cannot be read: " + err.Error()})
+			r.Problems = append(r.Problems, rules.Problem{File: name, Line: 1, Column: 1, Severity: source.Error}.Saying(phrases.Sprintf("the file cannot be read: %v", err), nil))
 			continue
 		}
 		fmt.Fprintf(&all, "%q %d\n%s", name, len(text), text)

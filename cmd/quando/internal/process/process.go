@@ -234,7 +234,7 @@ func (p *Process) checkRules(cmd *cobra.Command) error {
 			bad = true
 			report := cli.NewReport()
 			report.Add(len(r.files), set, problems)
-			report.WriteText(cmd.OutOrStdout())
+			report.WriteText(cmd.OutOrStdout(), cli.Language(cmd))
 		}
 	}
 	if bad {

@@ -173,10 +173,7 @@ func refuse(cmd *cobra.Command, problems rules.Problems) error {
 	if !problems.HasErrors() {
 		return nil
 	}
-	w := cmd.ErrOrStderr()
-	for _, p := range problems {
-		cli.WriteProblem(w, cli.Colours(w), p)
-	}
+	cli.WriteProblems(cmd.ErrOrStderr(), cli.Language(cmd), problems)
 	return cli.No(cmd, "the rules have errors, so they are not tried")
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -35,10 +36,12 @@ its file, line and column. Without a path it takes the rules of the configuratio
 
 The configuration is checked too: its keys, and that rules call only the systems of http_request.allow.
 
+Problems are told in Portuguese where --lang, LC_ALL, LC_MESSAGES or LANG says so (the first of them that is set), else in English; in the JSON, too.
+
 It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files, or the configuration that --config names, could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.CheckOutput(output); err != nil {
+			if err := cmp.Or(cli.CheckOutput(output), cli.CheckLanguage(cmd)); err != nil {
 				return err
 			}
 			c, wrong, err := config.Check(cmd)
@@ -76,8 +79,8 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 				engineScopes(report, c, one.workspace, set)
 			}
 			if output == "text" {
-				report.WriteText(cmd.OutOrStdout())
-			} else if err := cli.WriteJSON(cmd.OutOrStdout(), report); err != nil {
+				report.WriteText(cmd.OutOrStdout(), cli.Language(cmd))
+			} else if err := cli.WriteJSON(cmd.OutOrStdout(), report.In(cli.Language(cmd))); err != nil {
 				return err
 			}
 			if report.Problems.HasErrors() {
@@ -89,6 +92,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 	cmd.Flags().BoolVar(&online, "online", false, "ask the service of the configuration for the names that the rules use, and for the key's scopes")
 	cmd.Flags().StringVar(&journal, "journal", "", "compare what the rules read of event.data with the events recorded in this `file`")
 	cli.OutputFlag(cmd, &output)
+	cli.LanguageFlag(cmd)
 	return cmd
 }
 
@@ -152,11 +156,11 @@ func checkAddresses(c *config.Config, workspace string, set *rules.Set) (problem
 	list, err := builtin.NewAllowList(hosts)
 	for _, use := range set.Addresses() {
 		if err != nil {
-			return append(problems, use.Problem(err.Error(), "mend http_request.allow in the configuration"))
+			return append(problems, use.Problem(phrases.Sprintf("%v", err), phrases.Sprintf("mend http_request.allow in the configuration")))
 		}
 		if why := list.Check(use.Name); why != nil {
 			_, host, _ := strings.Cut(use.Name, "://")
-			problems = append(problems, use.Problem(why.Error(), cmp.Or(source.DidYouMean(host, names), fmt.Sprintf("http_request: { allow: [%s] }", host))))
+			problems = append(problems, use.Problem(phrases.Sprintf("%v", why), cmp.Or(source.DidYouMean(host, names), phrases.Sprintf("write %s", "http_request: { allow: ["+host+"] }"))))
 		}
 	}
 	return problems
@@ -175,7 +179,7 @@ func engineScopes(report *cli.Report, c *config.Config, workspace string, set *r
 	if w.Backfill.Every == 0 {
 		return
 	}
-	const missed = "events that no webhook told"
+	const missed phrases.Word = "events that no webhook told"
 	for _, e := range set.Listens() {
 		switch vocabulary.ObjectOf(e) {
 		case vocabulary.Attendance:

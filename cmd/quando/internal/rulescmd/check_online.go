@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -66,12 +66,12 @@ func (o *onlineCheck) name(ctx context.Context, use rules.NameUse) error {
 	if use.Field != "" && len(unknown.IDs) > 0 {
 		return nil // it is compared with the name, whichever of them has it
 	}
-	hint := ""
+	var hint *phrases.Message
 	switch {
 	case len(unknown.Near) > 0:
-		hint = fmt.Sprintf("did you mean %q?", unknown.Near[0])
+		hint = phrases.Sprintf("did you mean %q?", unknown.Near[0])
 	case len(unknown.IDs) > 0:
-		hint = "several have it; write the id of one: " + strings.Join(unknown.IDs, ", ")
+		hint = phrases.Sprintf("several have it; write the id of one: %s", strings.Join(unknown.IDs, ", "))
 	case use.Kind != "stage":
 		names, err := o.directory.Names(ctx, service.Kind(use.Kind))
 		if err != nil {
@@ -79,24 +79,24 @@ func (o *onlineCheck) name(ctx context.Context, use rules.NameUse) error {
 		}
 		hint = source.OneOf(use.Name, names)
 	}
-	o.problems = append(o.problems, use.Problem(fmt.Sprintf("the service has no %s %q", use.Kind, use.Name), cmp.Or(o.otherKind(ctx, use), hint)))
+	o.problems = append(o.problems, use.Problem(phrases.Sprintf("%q is not %s of the service", use.Name, phrases.Word("a "+use.Kind)), cmp.Or(o.otherKind(ctx, use), hint)))
 	return nil
 }
 
 // otherKind says what to write for a person that is given as a sector, and the other way around.
-func (o *onlineCheck) otherKind(ctx context.Context, use rules.NameUse) string {
+func (o *onlineCheck) otherKind(ctx context.Context, use rules.NameUse) *phrases.Message {
 	other := map[string]string{"sector": "person", "person": "sector"}[use.Kind]
 	if other == "" {
-		return ""
+		return nil
 	}
 	if _, err := o.directory.ID(ctx, service.Kind(other), use.Name); err != nil {
-		return ""
+		return nil
 	}
 	if use.Field != "" {
 		field := map[string]string{"person": "assignee_name", "sector": "sector_name"}[other]
-		return fmt.Sprintf("%s is a %s: compare %s", use.Name, other, field)
+		return phrases.Sprintf("%s is %s: compare %s", use.Name, phrases.Word("a "+other), field)
 	}
-	return fmt.Sprintf("%s is a %s: { %s: %s }", use.Name, other, other, use.Name)
+	return phrases.Sprintf("%s is %s: { %s: %s }", use.Name, phrases.Word("a "+other), other, use.Name)
 }
 
 // exactName reports a name that an expression compares in other letters than the service has it in.
@@ -109,11 +109,11 @@ func (o *onlineCheck) exactName(ctx context.Context, use rules.NameUse) error {
 		return err
 	}
 	i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, use.Name) })
-	hint := ""
+	var hint *phrases.Message
 	if i >= 0 {
-		hint = fmt.Sprintf("write %q", names[i])
+		hint = phrases.Sprintf("write %q", names[i])
 	}
-	o.problems = append(o.problems, use.Problem(fmt.Sprintf("%s is never %q: the %s is written otherwise", use.Field, use.Name, use.Kind), hint))
+	o.problems = append(o.problems, use.Problem(phrases.Sprintf("%s is never %q: the service writes it otherwise", use.Field, use.Name), hint))
 	return nil
 }
 
@@ -163,17 +163,17 @@ func (o *onlineCheck) scopes(ctx context.Context, file string, set *rules.Set) e
 	if len(me.Scopes) == 0 {
 		return nil
 	}
-	const hint = "give the key the scope, or use another key"
+	hint := phrases.Sprintf("give the key the scope, or use another key")
 	for _, r := range set.Rules {
 		for _, scope := range r.Scopes {
 			if !slices.Contains(me.Scopes, scope) {
-				o.problems = append(o.problems, r.Problem(source.Error, fmt.Sprintf("the API key of %s lacks the scope %s", file, scope), hint))
+				o.problems = append(o.problems, r.Problem(source.Error, phrases.Sprintf("the API key of %s lacks the scope %s", file, scope), hint))
 			}
 		}
 		for _, scope := range r.Reads {
 			// An event may carry the fact, so this need not come to pass.
 			if !slices.Contains(me.Scopes, scope) && !slices.Contains(r.Scopes, scope) {
-				o.problems = append(o.problems, r.Problem(source.Warning, fmt.Sprintf("the API key of %s lacks the scope %s, with which facts and names are read", file, scope), hint))
+				o.problems = append(o.problems, r.Problem(source.Warning, phrases.Sprintf("the API key of %s lacks the scope %s, with which facts and names are read", file, scope), hint))
 			}
 		}
 	}

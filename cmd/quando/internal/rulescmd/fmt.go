@@ -48,7 +48,7 @@ It exits with 0, or with 1 when a file could not be read as YAML, or with --chec
 				formatted, problems := rules.Format(name, text)
 				switch {
 				case len(problems) > 0:
-					cli.WriteProblems(cmd.ErrOrStderr(), problems)
+					cli.WriteProblems(cmd.ErrOrStderr(), cli.Language(cmd), problems)
 					answer = cli.ErrNo
 				case bytes.Equal(text, formatted):
 				case check:
@@ -75,7 +75,7 @@ func formatStream(cmd *cobra.Command, check bool) error {
 	}
 	formatted, problems := rules.Format("-", text)
 	if len(problems) > 0 {
-		cli.WriteProblems(cmd.ErrOrStderr(), problems)
+		cli.WriteProblems(cmd.ErrOrStderr(), cli.Language(cmd), problems)
 		return cli.ErrNo
 	}
 	if check {

@@ -90,7 +90,7 @@ type projectFile struct {
 
 func newProject(template string) (project, error) {
 	if names := examples.Names(); !slices.Contains(names, template) {
-		hint := source.DidYouMean(template, names)
+		hint := source.DidYouMean(template, names).String()
 		if hint == "" {
 			hint = "quando init --list names them"
 		}

@@ -35,6 +35,7 @@ It exits with 0 when all tests passed, 1 when one failed, when the rules have pr
 	cmd.Flags().BoolVar(&o.faults, "faults", true, "tell each story again under the faults that it names")
 	cmd.Flags().BoolVar(&o.failFast, "fail-fast", false, "begin no other test after one has failed")
 	cmd.Flags().StringVar(&o.output, "output", "text", "text, json or junit")
+	cli.LanguageFlag(cmd)
 	return cmd
 }
 
@@ -46,7 +47,10 @@ type testOptions struct {
 }
 
 func (o testOptions) test(cmd *cobra.Command, args []string) error {
-	writer, err := newTestWriter(o.output, cmd.OutOrStdout())
+	if err := cli.CheckLanguage(cmd); err != nil {
+		return err
+	}
+	writer, err := newTestWriter(o.output, cli.Language(cmd), cmd.OutOrStdout())
 	if err != nil {
 		return err
 	}
@@ -63,7 +67,7 @@ func (o testOptions) test(cmd *cobra.Command, args []string) error {
 		problems = append(problems, s.problems...)
 	}
 	if problems.HasErrors() {
-		if err := writer.problems(problems); err != nil {
+		if err := writer.problems(problems.In(cli.Language(cmd))); err != nil {
 			return err
 		}
 		return cli.ErrNo

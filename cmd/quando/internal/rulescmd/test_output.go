@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A testWriter writes what comes of tests.
@@ -18,10 +19,10 @@ type testWriter interface {
 	end(all []*outcome, notRun int, took time.Duration) error
 }
 
-func newTestWriter(output string, w io.Writer) (testWriter, error) {
+func newTestWriter(output string, l phrases.Language, w io.Writer) (testWriter, error) {
 	switch output {
 	case "text":
-		return &textTests{w: w, c: cli.Colours(w)}, nil
+		return &textTests{w: w, c: cli.Colours(w), language: l}, nil
 	case "json":
 		return jsonTests{w}, nil
 	case "junit":
@@ -46,14 +47,13 @@ func tally(all []*outcome) (passed, failed int) {
 type textTests struct {
 	w         io.Writer
 	c         cli.Palette
+	language  phrases.Language
 	workspace string // of the outcome before
 }
 
 func (t *textTests) problems(list rules.Problems) error {
-	for _, p := range list {
-		cli.WriteProblem(t.w, t.c, p)
-	}
-	_, err := fmt.Fprintln(t.w, "No test was run, because the rules have problems.")
+	cli.WriteProblems(t.w, t.language, list)
+	_, err := fmt.Fprintln(t.w, phrases.Word("No test was run, because the rules have problems.").In(t.language))
 	return err
 }
 

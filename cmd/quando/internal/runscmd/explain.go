@@ -120,9 +120,7 @@ func draftRules(v *view.View, cmd *cobra.Command, workspaceName, file string) ([
 	}
 	set, problems := rules.Compile(rules.Parse(file, text).Beside(others), rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
 	if problems.HasErrors() {
-		for _, p := range problems {
-			cli.WriteProblem(cmd.ErrOrStderr(), cli.Colours(cmd.ErrOrStderr()), p)
-		}
+		cli.WriteProblems(cmd.ErrOrStderr(), cli.Language(cmd), problems)
 		return nil, cli.ErrNo
 	}
 	if len(set.Rules) == 0 {

@@ -127,7 +127,7 @@ func canFire(v *view.View, cmd *cobra.Command, workspace, id string) error {
 		return err
 	}
 	if b := view.Broken(set, id); b != nil {
-		cli.WriteProblems(cmd.ErrOrStderr(), b.Problems)
+		cli.WriteProblems(cmd.ErrOrStderr(), cli.Language(cmd), b.Problems)
 		return cli.No(cmd, "the rule %q has errors, so it cannot fire", id)
 	}
 	switch rule := set.Rule(id); {

@@ -114,7 +114,7 @@ func chosen(c *config.Config, name string) (config.NamedWorkspace, error) {
 	if name == "" {
 		return config.NamedWorkspace{}, fmt.Errorf("several workspaces are configured; name one of them with --workspace: %s", strings.Join(names, ", "))
 	}
-	return config.NamedWorkspace{}, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
+	return config.NamedWorkspace{}, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names).String())
 }
 
 // openOrMakeJournal opens the journal beside an engine, or creates the file: a webhook may be

@@ -53,7 +53,7 @@ func (v *View) WorkspaceFiles(cmd *cobra.Command, name string) ([]*rules.File, e
 // NoWorkspace says that there is no such workspace, and which there are.
 func (v *View) NoWorkspace(name string) error {
 	names := append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName)
-	return fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
+	return fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names).String())
 }
 
 // ofAnother reports whether a file below a workspace's rules belongs to another workspace, whose
@@ -88,7 +88,7 @@ func (v *View) NoRule(cmd *cobra.Command, workspace, id string, set *rules.Set) 
 	for _, b := range set.Broken {
 		ids = append(ids, b.ID)
 	}
-	hint := cmp.Or(source.DidYouMean(id, ids), "quando check lists what there is")
+	hint := cmp.Or(source.DidYouMean(id, ids).String(), "quando check lists what there is")
 	for _, other := range append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName) {
 		if other == workspace {
 			continue
