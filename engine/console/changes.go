@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // scope reads what a form is about: a rule, a workspace, or everything.
@@ -122,9 +123,9 @@ var muteTimes = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 0
 func (c *Console) mute(q *request) error {
 	m := journal.MuteChange{Mute: journal.Mute{Workspace: q.r.PostFormValue("workspace"), Lane: q.r.PostFormValue("lane"), Since: q.now}}
 	length := q.r.PostFormValue("for")
-	what, said := "mute", "muted"
+	what, said := vocabulary.Mute, "muted"
 	if m.Off = length == "off"; m.Off {
-		what, said = "unmute", "unmuted"
+		what, said = vocabulary.Unmute, "unmuted"
 	} else {
 		at := slices.IndexFunc(muteTimes, func(d time.Duration) bool { return duration.Format(d) == length })
 		if at < 0 {

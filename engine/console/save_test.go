@@ -437,7 +437,7 @@ func TestToTest(t *testing.T) {
 	for _, test := range set.Tests {
 		d.tells(set, test)
 	}
-	if status, body, _ := d.post("/tests", "file", "hello_test.yaml", "rule", "hello", "was", d.sumOf("hello_test.yaml"), "text", "- name: wrong\n  steps: [{ customer: x }]\n"); status != http.StatusUnprocessableEntity || !strings.Contains(body, "must say something") {
+	if status, body, _ := d.post("/tests", "file", "hello_test.yaml", "rule", "hello", "was", d.sumOf("hello_test.yaml"), "text", "- name: wrong\n  steps: [{ customer: x }]\n"); status != http.StatusUnprocessableEntity || !strings.Contains(body, "must say or send something") {
 		t.Errorf("a test that is wrong: %d %.300s", status, body)
 	}
 }

@@ -13,6 +13,8 @@ const (
 	SetLabels          Verb = "set_labels"
 	UpdateConversation Verb = "update_conversation"
 	MarkRead           Verb = "mark_read"
+	Mute               Verb = "mute"
+	Unmute             Verb = "unmute"
 	CloseAttendance    Verb = "close_attendance"
 	CreateContact      Verb = "create_contact"
 	UpdateContact      Verb = "update_contact"
