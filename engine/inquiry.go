@@ -20,7 +20,8 @@ type Inquiry struct {
 	Passed  Passed         // the waits that the run has passed
 	Now     time.Time
 
-	// Elsewhere is the conversation that a step took up in place of the event's own; empty if none did.
+	// Elsewhere is the conversation that a step took up in place of the event's own; empty if none
+	// did.
 	Elsewhere string
 
 	// Which says that the question only serves to find out what the run is about: no expression sees

@@ -70,8 +70,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestBrokenInPortuguese holds the problems of all broken files to their Portuguese, which stands in
-// one golden file so that it can be read in one go.
+// TestBrokenInPortuguese holds the problems of all broken files to their Portuguese, which stands
+// in one golden file so that it can be read in one go.
 func TestBrokenInPortuguese(t *testing.T) {
 	files, err := filepath.Glob("testdata/broken/*.yaml")
 	more, err2 := filepath.Glob("testdata/broken/*/*.yaml")

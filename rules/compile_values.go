@@ -151,8 +151,8 @@ func (c *compiler) mapping(n *source.Node, what phrases.Word, keys ...string) bo
 	return true
 }
 
-// cutOff reports keys that are the rest of a value before them: in { } a comma ends a value, also one
-// inside the brackets of a call.
+// cutOff reports keys that are the rest of a value before them: in { } a comma ends a value, also
+// one inside the brackets of a call.
 func (c *compiler) cutOff(n *source.Node, i int) bool {
 	first := i - 1
 	for first >= 0 && n.Pairs[first].Value.Kind == source.Null {

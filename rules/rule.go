@@ -163,7 +163,8 @@ type Step struct {
 	Assignment []Setting     // of set
 }
 
-// Needs returns the fact that the step works on; empty if it needs none, or an argument replaces it.
+// Needs returns the fact that the step works on; empty if it needs none, or an argument replaces
+// it.
 func (s *Step) Needs() string {
 	if slices.ContainsFunc(s.Schema.Unless, func(arg string) bool { return s.Args[arg] != nil }) {
 		return ""

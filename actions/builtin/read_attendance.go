@@ -19,8 +19,8 @@ var readAttendance = rules.Schema{
 	Scopes: []string{"attendances:read"},
 }
 
-// planReadAttendance reads the run's attendance, even if the conversation has a newer one. Of another
-// conversation it reads the present one.
+// planReadAttendance reads the run's attendance, even if the conversation has a newer one. Of
+// another conversation it reads the present one.
 func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
 	if a.has("attendance") || s.Attendance != "" && !a.has("conversation") {

@@ -10,8 +10,8 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 )
 
-// TestCheckInPortuguese shows that the editor and the rule's page tell problems in the language of the
-// page.
+// TestCheckInPortuguese shows that the editor and the rule's page tell problems in the language of
+// the page.
 func TestCheckInPortuguese(t *testing.T) {
 	d := newEditorDesk(t)
 	portuguese := func(r *http.Request) { r.Header.Set("Accept-Language", "pt-BR") }

@@ -158,8 +158,8 @@ func (c *company) plainNames(v any) any {
 	return v
 }
 
-// recipient returns whom a message would have gone to: the conversation that the call names, or that
-// of the run, or somebody with whom there is none yet.
+// recipient returns whom a message would have gone to: the conversation that the call names, or
+// that of the run, or somebody with whom there is none yet.
 func (c *company) recipient(s shadowStep, to any) map[string]any {
 	described, _ := c.plainNames(to).(map[string]any)
 	var conversation any = s.run.About.Conversation

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Message is a text that is told at once and never recorded, such as what is wrong with a rule. It
-// stands in the program in English, as a format of package fmt; the tables of problems have the
+// A Message is a text that is told at once and never recorded, such as what is wrong with a rule.
+// It stands in the program in English, as a format of package fmt; the tables of problems have the
 // format in Portuguese. The nil message says nothing. A message can be an error.
 type Message struct {
 	format  string

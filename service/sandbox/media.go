@@ -63,8 +63,8 @@ func (s *Sandbox) uploadMedia(c *call) (any, error) {
 	}
 }
 
-// contentTypes are the types of files that people send, by the ending of their names. Any other file
-// is a document of an unknown type.
+// contentTypes are the types of files that people send, by the ending of their names. Any other
+// file is a document of an unknown type.
 var contentTypes = map[string]string{
 	".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".gif": "image/gif", ".webp": "image/webp", ".heic": "image/heic",
 	".ogg": "audio/ogg", ".opus": "audio/ogg", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".aac": "audio/aac", ".amr": "audio/amr", ".wav": "audio/wav",
@@ -83,8 +83,8 @@ func checkFile(name string) error {
 	return nil
 }
 
-// attach keeps the file of a message that a person sends in the app or on the phone, and returns its
-// id; no name is no file. Its content is made up.
+// attach keeps the file of a message that a person sends in the app or on the phone, and returns
+// its id; no name is no file. Its content is made up.
 func (s *Sandbox) attach(name string) ID {
 	if name == "" {
 		return ID{}

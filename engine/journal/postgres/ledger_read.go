@@ -228,8 +228,8 @@ func (r *readBatch) readGathers(b *pgx.Batch, l *ledger.Ledger) {
 	}
 }
 
-// readRest reads holds, mutes and the versions whose sources are recorded, which stay locked until the end
-// of the transaction, and the verdicts of decided events.
+// readRest reads holds, mutes and the versions whose sources are recorded, which stay locked until
+// the end of the transaction, and the verdicts of decided events.
 func (r *readBatch) readRest(b *pgx.Batch, l *ledger.Ledger) {
 	switch {
 	case r.KeepHolds:
