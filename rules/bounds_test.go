@@ -3,46 +3,20 @@ package rules_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/costtest"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 )
 
-// The most that compiling one file or evaluating one rule may cost.
-const (
-	maxMemory = 64 << 20
-	maxTime   = time.Second
-)
+// maxMemory is the most that compiling one file or evaluating one rule may allocate.
+const maxMemory = 64 << 20
 
-// costs runs f and returns the processor time that it took, whatever else the machine was doing,
-// and all the memory that it allocated, which is more than it used at once.
-func costs(f func()) (time.Duration, uint64) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := threadTime()
-	f()
-	took := threadTime() - start
-	runtime.ReadMemStats(&after)
-	return took, after.TotalAlloc - before.TotalAlloc
-}
-
-// threadTime returns the processor time of the current thread.
-func threadTime() time.Duration {
-	const thisThread = 1 // RUSAGE_THREAD
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(thisThread, &usage); err != nil {
-		panic(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
+// upTo is the most processor time that any of it may take, and the most memory.
+func upTo(memory uint64) costtest.Bound { return costtest.Bound{JSON: 40, Bytes: memory} }
 
 // TestCompileIsBounded compiles files that are as large as they may be and as costly as their
 // author could make them.
@@ -103,21 +77,9 @@ func TestCompileIsBounded(t *testing.T) {
 			if len(text) > source.MaxBytes {
 				t.Fatalf("%d bytes", len(text))
 			}
-			took, memory := costs(func() { compile("r.yaml", text) })
-			t.Logf("%v, %d MiB", took.Round(time.Millisecond), memory>>20)
-			if memory > maxMemory || took > maxTime {
-				t.Errorf("took %v and %d MiB", took, memory>>20)
-			}
-			took, memory = costs(func() { _, _ = rules.Format("r.yaml", []byte(text)) })
-			t.Logf("format: %v, %d MiB", took.Round(time.Millisecond), memory>>20)
-			if memory > 2*maxMemory || took > maxTime {
-				t.Errorf("formatting took %v and %d MiB", took, memory>>20)
-			}
-			took, memory = costs(func() { redact.File(text) })
-			t.Logf("hide: %v, %d MiB", took.Round(time.Millisecond), memory>>20)
-			if memory > 2*maxMemory || took > maxTime {
-				t.Errorf("hiding took %v and %d MiB", took, memory>>20)
-			}
+			costtest.Within(t, "compiling", upTo(maxMemory), func() { compile("r.yaml", text) })
+			costtest.Within(t, "formatting", upTo(2*maxMemory), func() { _, _ = rules.Format("r.yaml", []byte(text)) })
+			costtest.Within(t, "hiding", upTo(2*maxMemory), func() { redact.File(text) })
 		})
 	}
 }
@@ -135,16 +97,10 @@ func TestHidingIsBounded(t *testing.T) {
 		"braces": "{{", "lines": "\n", "marks": "•••", "schemes": "a://", "equals": "&token=", "an expression": "{{ token }} ", "long words": "Aa0", "backslashes": "\\", "tabs": "\t#",
 	} {
 		for _, text := range []string{strings.Repeat(piece, source.MaxBytes/len(piece)), "a: \"" + strings.NewReplacer("\"", "\\\"", "\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(strings.Repeat(piece, source.MaxBytes/len(piece)/2-2)) + "\"\n", strings.Repeat(" ", 4) + "token: |\n" + strings.Repeat("      "+piece+"\n", source.MaxBytes/(len(piece)+8))} {
-			took, memory := costs(func() { redact.File(text) })
-			t.Logf("%s: %v, %d MiB", name, took.Round(time.Millisecond), memory>>20)
-			if memory > 4*maxMemory || took > maxTime {
-				t.Errorf("%s: hiding took %v and %d MiB", name, took, memory>>20)
-			}
+			costtest.Within(t, name, upTo(4*maxMemory), func() { redact.File(text) })
 		}
 		text := strings.Repeat(piece, source.MaxBytes/len(piece))
-		if took, memory := costs(func() { redact.Text(text) }); memory > 2*maxMemory || took > maxTime {
-			t.Errorf("%s: hiding in a text took %v and %d MiB", name, took, memory>>20)
-		}
+		costtest.Within(t, name+" in a text", upTo(2*maxMemory), func() { redact.Text(text) })
 	}
 }
 
@@ -227,11 +183,8 @@ func TestEvaluationIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := ruleIf(t, condition)
 			var v rules.Verdict
-			took, memory := costs(func() { v = r.Decide(context.Background(), w) })
-			t.Logf("%v, %d MiB: %v %v", took.Round(time.Millisecond), memory>>20, v.Outcome, v.Err)
-			if memory > maxMemory || took > maxTime {
-				t.Errorf("took %v and %d MiB", took, memory>>20)
-			}
+			costtest.Within(t, "deciding", upTo(maxMemory), func() { v = r.Decide(context.Background(), w) })
+			t.Logf("%v %.100v", v.Outcome, v.Err)
 		})
 	}
 }
