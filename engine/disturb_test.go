@@ -123,7 +123,7 @@ func TestPauseOfAll(t *testing.T) {
 	c.relay.lead(engines...)
 	c.writes(10)
 	c.served() // every engine has made calls, and has cached the names
-	const pause = 3 * time.Second
+	const pause = 6 * time.Second
 	if err := c.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 429, RetryAfter: int(pause.Seconds()), Count: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -167,4 +167,4 @@ func TestPauseOfAll(t *testing.T) {
 
 // known is the time within which an engine reads the pause that another one placed: it polls four
 // times a second.
-const known = time.Second
+const known = 3 * time.Second

@@ -307,7 +307,7 @@ rules:
 		CreatedAt: now, ReceivedAt: now, Data: map[string]any{},
 	}}))
 	var woken time.Duration
-	for deadline := now.Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := now.Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		list := must(look.ListRuns(t.Context(), journal.RunFilter{Rule: "soon"}))
 		if len(list) == 1 && list[0].State == journal.Done {
 			woken = list[0].FinishedAt.Sub(now.Add(2 * time.Second))

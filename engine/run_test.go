@@ -43,7 +43,7 @@ func (d *desk) live() (stop func()) {
 // until waits for a condition.
 func (d *desk) until(what string, so func() bool) {
 	d.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			d.t.Fatalf("waited in vain: %s\n%s", what, d.trace())
 		}

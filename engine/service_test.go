@@ -175,7 +175,7 @@ rules:
 		t.Fatal(err)
 	}
 	d.move(d.clock.Now().Add(time.Hour))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if next, err := d.engine.Tick(ctx, d.clock.Now()); err != nil || !next.IsZero() {
 		t.Fatalf("it is due at %v: %v", next, err)

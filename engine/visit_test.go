@@ -59,7 +59,7 @@ rules:
 `)
 	d.move(friday.Add(1789 * time.Nanosecond))
 	d.customer(ana, "hello")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range 2 {
 		d.move(must(d.engine.Tick(ctx, d.clock.Now())))

@@ -51,11 +51,11 @@ func TestCallsEnd(t *testing.T) {
 				return ctx, cancel, time.Minute
 			}},
 			{"its context's time is over", context.DeadlineExceeded, func(t *testing.T) (context.Context, context.CancelFunc, time.Duration) {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				return ctx, func() {}, deferred(t, cancel, time.Minute)
 			}},
 			{"its own time is over", context.DeadlineExceeded, func(t *testing.T) (context.Context, context.CancelFunc, time.Duration) {
-				return t.Context(), func() {}, 100 * time.Millisecond
+				return t.Context(), func() {}, 300 * time.Millisecond
 			}},
 		} {
 			t.Run(place.name+", "+how.name, func(t *testing.T) {

@@ -102,19 +102,21 @@ func TestHTTPRequestWithAnUnknownResult(t *testing.T) {
 		{"POST, repeatable", m{"repeatable": true}, actions.Done, 2},
 		{"GET", m{"method": "GET"}, actions.Done, 2},
 	} {
-		for name, fail := range map[string]func(http.ResponseWriter){
-			"500":     func(w http.ResponseWriter) { w.WriteHeader(500) },
-			"drop":    func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
-			"timeout": func(http.ResponseWriter) { time.Sleep(900 * time.Millisecond) },
+		for name, fail := range map[string]func(w http.ResponseWriter, over <-chan struct{}){
+			"500":     func(w http.ResponseWriter, _ <-chan struct{}) { w.WriteHeader(500) },
+			"drop":    func(http.ResponseWriter, <-chan struct{}) { panic(http.ErrAbortHandler) },
+			"timeout": func(_ http.ResponseWriter, over <-chan struct{}) { <-over },
 		} {
 			t.Run(c.name+" "+name, func(t *testing.T) {
+				over := make(chan struct{})
 				s := newSystem(t, func(n int, w http.ResponseWriter) {
 					if n == 1 {
-						fail(w)
+						fail(w, over)
 					}
 				})
+				t.Cleanup(func() { close(over) })
 				d := newDesk(t, s.allow)
-				args := m{"url": s.URL, "timeout": 700 * time.Millisecond}
+				args := m{"url": s.URL, "timeout": time.Second}
 				for k, v := range c.args {
 					args[k] = v
 				}

@@ -25,7 +25,7 @@ func TestEmptyAccess(t *testing.T) {
 		"token: \"\"", "token: ", "token: ~", "token: !Secret123", "token: ${EMPTY}", "token: \"${EMPTY}${EMPTY}\"", "token: ${BLANK}", "token: &horse", "token: !!str", "token: !horse battery",
 		"users: {}", "users: ", "users: ~", "users: []", "hosts: []", "hosts: [\"${EMPTY}\"]", "hosts: ",
 	} {
-		code, errOut := o.runsFor(2*time.Second, o.service()+"\nconsole:\n  listen: \"127.0.0.1:0\"\n  "+console)
+		code, errOut := o.runsFor(time.Minute, o.service()+"\nconsole:\n  listen: \"127.0.0.1:0\"\n  "+console)
 		key, _, _ := strings.Cut(console, ":")
 		if code != cli.ExitError || !strings.Contains(errOut, "quando.yaml:") {
 			t.Errorf("%s with %s: %d %s", key, console, code, errOut)
@@ -33,7 +33,7 @@ func TestEmptyAccess(t *testing.T) {
 	}
 	for _, value := range []string{"", " ", "\n"} {
 		t.Setenv("QUANDO_CONSOLE_TOKEN", value)
-		if code, errOut := o.runsFor(2*time.Second, o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }"); code != cli.ExitError || !strings.Contains(errOut, "QUANDO_CONSOLE_TOKEN") {
+		if code, errOut := o.runsFor(time.Minute, o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }"); code != cli.ExitError || !strings.Contains(errOut, "QUANDO_CONSOLE_TOKEN") {
 			t.Errorf("%q: %d %s", value, code, errOut)
 		}
 	}

@@ -102,7 +102,6 @@ func every(ctx context.Context, pause time.Duration, f func(i int)) {
 // desk is the service, which delivers over one connection, or over a new one each time.
 func (c *campaign) desk(ctx context.Context, keepAlive bool) {
 	client := trusting(keepAlive)
-	client.Timeout = 8 * time.Second
 	every(ctx, 50*time.Millisecond, func(i int) {
 		status, took, err := c.deliver(client, fmt.Sprintf("right %v %d %v", keepAlive, i, c.began.UnixNano()))
 		c.mu.Lock()
@@ -180,6 +179,9 @@ func (c *campaign) judge(descriptors int) {
 		c.t.Errorf("%d of %d descriptors are in use", c.most.descriptors, descriptors)
 	}
 	switch {
+	case p99(c.took) >= time.Hour || p99(c.looked) >= time.Hour:
+		c.t.Errorf("right signed deliveries fail with %v, and the console answers within %v at p99", c.failed, p99(c.looked))
+	case *attackTime <= shortAttack: // how long things take is judged where nothing else runs: make attack
 	case others > mostOthers:
 		c.t.Logf("  HOW LONG THINGS TAKE IS NOT JUDGED: others have %.0f %% of this machine", 100*others)
 	case p99(c.took) > time.Second:
@@ -272,7 +274,7 @@ func TestAttackOnTheSecret(t *testing.T) {
 		t.Fatalf("revoking ends with %d", code)
 	}
 	for began := time.Now(); uses(leaked) != http.StatusUnauthorized; {
-		if time.Since(began) > 3*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatal("a revoked secret counts")
 		}
 	}

@@ -54,7 +54,7 @@ func TestManyConnections(t *testing.T) {
 				t.Errorf("%d of 256 descriptors are in use", n)
 			}
 			client := trusting(false)
-			client.Timeout = 4 * time.Second
+			client.Timeout = 30 * time.Second
 			post := func() (*http.Response, error) {
 				return client.Post(a.console+"/pause", "application/x-www-form-urlencoded", strings.NewReader("reason=attacked"))
 			}

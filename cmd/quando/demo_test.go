@@ -55,7 +55,7 @@ func (s *showing) over() string {
 		if code != 0 {
 			s.t.Errorf("it ended with %d", code)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatalf("it does not end\n%s", s.out)
 	}
 	s.nothingLeft()
@@ -199,7 +199,7 @@ func TestDemoWithoutReaders(t *testing.T) {
 		if code != 0 {
 			t.Error(code)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
 	}
 }

@@ -90,13 +90,11 @@ func TestPublicURLIsNotTold(t *testing.T) {
 	for _, address := range []string{"https://ana:hunter2@hooks.example.com/webhook", "https://hooks.example.com/webhook?token=hunter2&x=1", "https://hooks.example.com/in/Hunter2hunter2Hunter2hunter2/webhook"} {
 		o.start(strings.Replace(o.service(), "webhook: {", "webhook: { public_url: \""+address+"\", check: 1s,", 1))
 		clitest.Eventually(t, func() (bool, string) { return o.log.Contains("hooks.example.com"), o.log.String() })
-		_, page := o.asks("GET", o.console+"/health", nil, "")
-		for range 100 {
-			if _, page = o.asks("GET", o.console+"/health", nil, ""); strings.Contains(page, "hooks.example.com") {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		var page string
+		clitest.Eventually(t, func() (bool, string) {
+			_, page = o.asks("GET", o.console+"/health", nil, "")
+			return strings.Contains(page, "hooks.example.com"), page
+		})
 		o.stop()
 		for where, text := range map[string]string{"the log": o.log.String(), "the console": page} {
 			if at := strings.Index(strings.ToLower(text), "hunter2"); at >= 0 {

@@ -137,7 +137,7 @@ func (o *office) stop() int {
 	select {
 	case code := <-o.done:
 		return code
-	case <-time.After(40 * time.Second):
+	case <-time.After(time.Minute):
 		o.t.Fatalf("it does not stop\n%s", o.log)
 		return 0
 	}

@@ -158,7 +158,7 @@ func TestSandboxCommand(t *testing.T) {
 		if code != 0 || errOut.Len() > 0 {
 			t.Errorf("%d %s", code, errOut.String())
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not stop")
 	}
 }

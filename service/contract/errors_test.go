@@ -249,7 +249,7 @@ func (d *desk) fresh() *service.Client {
 func TestTimeout(t *testing.T) {
 	w := newWorld(t)
 	noError(t, w.AddFault(sandbox.Fault{Operation: "*", Kind: "delay", Delay: sandbox.Duration(time.Minute)}))
-	hasty := w.client(w.APIKey(), func(o *service.Options) { o.Timeout = 50 * time.Millisecond })
+	hasty := w.client(w.APIKey(), func(o *service.Options) { o.Timeout = 500 * time.Millisecond })
 	for _, op := range []string{"GET /team", "POST /conversations/{id}/messages", "POST /kanban/cards/{id}/move"} {
 		t.Run(op, func(t *testing.T) {
 			err := calls[op](w.ctx, hasty, w)
@@ -257,12 +257,12 @@ func TestTimeout(t *testing.T) {
 			same(t, e.Error(), outcomeOf(e), outcome{Uncertain: !strings.HasPrefix(op, "GET")})
 			want(t, "temporary", service.IsTemporary(err), true)
 			want(t, "a deadline", errors.Is(err, context.DeadlineExceeded), true)
-			want(t, "message", e.Message, "no answer within 50ms")
+			want(t, "message", e.Message, "no answer within 500ms")
 		})
 	}
 	t.Run("the caller gives up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(w.ctx)
-		time.AfterFunc(50*time.Millisecond, cancel)
+		time.AfterFunc(500*time.Millisecond, cancel)
 		err := calls["POST /conversations/{id}/messages"](ctx, w.Client, w)
 		e := refused(t, err)
 		same(t, e.Error(), outcomeOf(e), outcome{Uncertain: true})

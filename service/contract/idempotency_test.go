@@ -60,12 +60,12 @@ func TestIdempotency(t *testing.T) {
 	}
 	t.Run("pending: the caller went away", func(t *testing.T) {
 		w := newWorld(t)
-		hasty := w.client(w.APIKey(), func(o *service.Options) { o.Timeout = 50 * time.Millisecond })
-		noError(t, w.AddFault(sandbox.Fault{Operation: "POST /kanban/cards/{id}/move", Kind: "delay", Delay: sandbox.Duration(150 * time.Millisecond), Count: 1}))
+		hasty := w.client(w.APIKey(), func(o *service.Options) { o.Timeout = 500 * time.Millisecond })
+		noError(t, w.AddFault(sandbox.Fault{Operation: "POST /kanban/cards/{id}/move", Kind: "delay", Delay: sandbox.Duration(700 * time.Millisecond), Count: 1}))
 		_, err := hasty.MoveCard(w.ctx, "move-to-won", w.card, "1", w.won)
 		want(t, "uncertain", service.IsUncertain(err), true)
 		// Whatever became of the call, a repeat with the same key moves the card at most once.
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond)
 		_, err = w.Client.MoveCard(w.ctx, "move-to-won", w.card, "1", w.won)
 		if e, failed := errors.AsType[*service.Error](err); failed && !e.Pending {
 			t.Error(err)

@@ -65,7 +65,7 @@ func (s *simulated) sleepers(t *testing.T, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := false
-	timer := time.AfterFunc(5*time.Second, func() {
+	timer := time.AfterFunc(time.Minute, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		late = true

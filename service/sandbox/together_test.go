@@ -65,7 +65,7 @@ func TestTogether(t *testing.T) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Close waits for something that does not end")
 	}
 	all.Wait()

@@ -22,7 +22,7 @@ func sendHead(t *testing.T, address string, header map[string]string, length int
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	head := fmt.Sprintf("POST /webhook HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n", length)
 	for k, v := range header {
 		head += k + ": " + v + "\r\n"
@@ -199,5 +199,35 @@ func TestBodiesAtOnce(t *testing.T) {
 	all.Wait()
 	if b.used != 0 || b.evicted != 0 || b.arriving.Len() != 0 {
 		t.Errorf("%d used, %d leaving, %d there after all have gone", b.used, b.evicted, b.arriving.Len())
+	}
+}
+
+// A deadlines is a writer of a connection that notes how long may be read from it.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.set = append(d.set, at)
+	return nil
+}
+
+// TestBodyTime shows that a body is waited for for less time than the 8 seconds that the service
+// waits for the answer, and that recording is not bounded by it.
+func TestBodyTime(t *testing.T) {
+	d := newDesk(t)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	before := time.Now()
+	d.ServeHTTP(w, d.delivery(body, nil))
+	after := time.Now()
+	if w.Code != http.StatusAccepted || len(w.set) != 2 {
+		t.Fatalf("%d, deadlines %v", w.Code, w.set)
+	}
+	if first := w.set[0]; first.Before(before.Add(3*time.Second)) || first.After(after.Add(7*time.Second)) {
+		t.Errorf("the body is waited for until %v, from %v", first, before)
+	}
+	if !w.set[1].IsZero() {
+		t.Errorf("after the body nothing is read after %v", w.set[1])
 	}
 }

@@ -149,7 +149,7 @@ func TestCutOff(t *testing.T) {
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	p, address := server.Through(t, database)
-	j, other := open(t, address, Options{Lease: time.Second}), open(t, database, Options{Lease: time.Second})
+	j, other := open(t, address, Options{Lease: 4 * time.Second}), open(t, database, Options{Lease: 4 * time.Second})
 	accept(t, j, event("1", "a"))
 	first := claimOne(t, j)
 	p.Closed.Store(true)
@@ -198,11 +198,11 @@ func TestLeaseIsKept(t *testing.T) {
 	database := server.Database(t)
 	p, address := server.Through(t, database)
 	p.Delay.Store(int64(20 * time.Millisecond))
-	const lease = 2 * time.Second
+	const lease = 6 * time.Second
 	j, other := open(t, address, Options{Lease: lease}), open(t, database, Options{Lease: lease})
 	accept(t, j, event("1", "a"))
 	l := claimOne(t, j)
-	for end := time.Now().Add(3 * lease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(lease + lease/2); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		lanes, err := other.Claim(t.Context(), time.Now().Add(time.Hour), 10, nil)
 		if err != nil || len(lanes) != 0 {
 			t.Fatalf("%d lanes, %v", len(lanes), err)

@@ -166,7 +166,7 @@ func TestPooler(t *testing.T) {
 
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		a := address + "&default_query_exec_mode=" + mode
-		j, other := open(t, a, Options{Lease: time.Second}), open(t, a, Options{Lease: time.Second})
+		j, other := open(t, a, Options{Lease: 20 * time.Second}), open(t, a, Options{Lease: 20 * time.Second})
 		hears(t, j, func() { accept(t, direct, event(fmt.Sprint(time.Now().UnixNano()), "notice")) })
 		for i := range 5 {
 			accept(t, j, event(fmt.Sprint(mode, i), "a"), event(fmt.Sprint(mode, i, "b"), "b"))
@@ -218,7 +218,7 @@ func pooled(t *testing.T, program string, server *postgrestest.Server, database 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for range 500 {
+	for range 6000 {
 		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			c.Close()
 			return fmt.Sprintf("postgres://postgres@127.0.0.1:%s/%s?sslmode=disable&listen=%s", port, database, server.Folder)

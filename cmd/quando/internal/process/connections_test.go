@@ -35,7 +35,7 @@ func TestConnectionsGiveWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: here\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}

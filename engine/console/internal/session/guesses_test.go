@@ -56,12 +56,27 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 			answers <- "stranger"
 		}()
 	}
-	time.Sleep(200 * time.Millisecond) // until they wait
+	waits := func(from string) { // until one from there waits for the hash
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			g.guesses.mu.Lock()
+			one := g.guesses.guesser(from, now).one
+			g.guesses.mu.Unlock()
+			if len(one) > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("nobody from %s tries a password", from)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	waits("198.51.100.1")
 	go func() {
 		g.TryPassword(t.Context(), "203.0.113.9", "olga", "correct horse", quiet)
 		answers <- "olga"
 	}()
-	time.Sleep(200 * time.Millisecond)
+	waits("203.0.113.9")
 	<-g.guesses.one
 	for i := range guessesMost + 1 {
 		if <-answers == "olga" {
