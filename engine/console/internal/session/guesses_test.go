@@ -56,13 +56,14 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 			answers <- "stranger"
 		}()
 	}
-	waits := func(from string) { // until one from there waits for the hash
+	waits := func(from string, n int) { // until so many from there have begun, and one waits for the hash
 		t.Helper()
 		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			g.guesses.mu.Lock()
-			one := g.guesses.guesser(from, now).one
+			of := g.guesses.guesser(from, now)
+			begun := of.all >= n && len(of.one) > 0
 			g.guesses.mu.Unlock()
-			if len(one) > 0 {
+			if begun {
 				break
 			}
 			if time.Now().After(end) {
@@ -71,12 +72,12 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	waits("198.51.100.1")
+	waits("198.51.100.1", guessesMost)
 	go func() {
 		g.TryPassword(t.Context(), "203.0.113.9", "olga", "correct horse", quiet)
 		answers <- "olga"
 	}()
-	waits("203.0.113.9")
+	waits("203.0.113.9", 1)
 	<-g.guesses.one
 	for i := range guessesMost + 1 {
 		if <-answers == "olga" {
