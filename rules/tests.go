@@ -30,10 +30,10 @@ type Test struct {
 	Line   int
 }
 
-// TestSafety are the safety bounds of a test; zero values are those of every workspace.
+// TestSafety are the safety bounds of a test; zero values are those of its workspace.
 type TestSafety struct {
 	PerConversation, Messages duration.Rate
-	Internal                  []string // phones and ids of conversations that are not counted
+	Internal                  []string // phones and ids of conversations that are not counted; nil is not said
 }
 
 // A TestStep is one action, or one check of the effects.
@@ -168,6 +168,7 @@ func (c *compiler) testSafety(n *source.Node) (s TestSafety) {
 		}
 	}
 	if v := n.Get("internal"); v != nil {
+		s.Internal = []string{}
 		for _, item := range oneOrMore(v) {
 			if chat, ok := c.text(item, "a phone or a conversation's id"); ok {
 				s.Internal = append(s.Internal, chat)
