@@ -1,6 +1,9 @@
 package ruletest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestMute shows that nothing is sent to a muted conversation, also under every fault, and that
 // everything else is done in it.
@@ -120,4 +123,52 @@ tests:
     faults: { deliver: twice }
 `)
 	r.passes(t)
+}
+
+// TestWouldMute expects what rules in shadow would have muted, in which conversation and for how
+// long.
+func TestWouldMute(t *testing.T) {
+	t.Parallel()
+	const story = `
+rules:
+  - id: abuse
+    stage: shadow
+    when: message.received
+    if: says("idiota")
+    do:
+      - send_message: { to: { person: Carla }, text: look }
+      - mute: 24h
+      - mute: { until: "2026-11-10T12:00:00-03:00", conversation: { phone: "+5511977770000", channel: Main } }
+      - unmute: {}
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given:
+      channels: [Main]
+      contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Bia, phone: "+5511977770000" }]
+      conversations: [{ contact: Bia, channel: Main }]
+    steps:
+      - { customer: Ana, says: idiota }
+      - at: +10m
+        expect: []
+        expect_would:
+          - send_message: { to: { person: Carla }, text: look }
+          - mute: { for: 1d, conversation: Ana }
+          - mute: { until: "2026-11-10T15:00:00Z", conversation: { phone: "+5511977770000" } }
+          - unmute: { conversation: Ana }
+`
+	r := tell(t, story)
+	r.passes(t)
+	for _, change := range [][2]string{
+		{"for: 1d", "for: 2h"},
+		{"mute: { for: 1d, conversation: Ana", "mute: { for: 1d, conversation: Bia"},
+		{"T15:00", "T16:00"},
+		{`conversation: { phone: "+5511977770000" }`, `conversation: { phone: "+5511988887777" }`},
+		{"          - unmute: { conversation: Ana }\n", ""},
+		{"unmute: { conversation: Ana }", "unmute: { conversation: Bia }"},
+		{"send_message: { to: { person: Carla }, text: look }\n          - mute", "send_message: { to: { person: Bruno }, text: look }\n          - mute"},
+	} {
+		r := tell(t, strings.Replace(story, change[0], change[1], 1))
+		r.fails(t, "shadow")
+	}
 }
