@@ -1,6 +1,8 @@
 package ruletest
 
 import (
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -8,7 +10,14 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// tell runs the one test of a rule file.
+// TestMain collects garbage as quando test does: stories make much and keep little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// tell runs the one test of a rule file. In the short form the engine is stopped in some of the
+// points alone.
 func tell(t *testing.T, text string, change ...func(*Options)) Result {
 	t.Helper()
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
@@ -16,6 +25,9 @@ func tell(t *testing.T, text string, change ...func(*Options)) Result {
 		t.Fatalf("%d tests, %v", len(set.Tests), problems)
 	}
 	o := Options{Set: set}
+	if testing.Short() {
+		o.crashEvery = 8
+	}
 	for _, c := range change {
 		c(&o)
 	}
