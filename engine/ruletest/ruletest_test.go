@@ -133,7 +133,7 @@ func TestStoryFails(t *testing.T) {
 // TestStoryThatCannotHappen has stories whose steps make no sense in their world.
 func TestStoryThatCannotHappen(t *testing.T) {
 	tests := map[string]struct{ given, step, says string }{
-		"somebody unknown": {"{}", "{ customer: Marina, says: Hello, expect: [] }", `rules.yaml:10: there is no contact "Marina"`},
+		"somebody unknown": {"{}", "{ customer: Marina, says: Hello, expect: [] }", `rules.yaml:10: there is no contact "Marina": list it in given`},
 		"a past time":      {"{}", "{ at: 2026-11-01T10:00:00Z, expect: [] }", "is over: it is 2026-11-13T17:50:00-03:00 already"},
 		"nothing to close": {"{ contacts: [{ name: Marina }] }", "{ team: Bruno, closes: Marina, expect: [] }", "there is no conversation with Marina yet: let the customer write first"},
 		"unknown labels":   {"{ contacts: [{ name: Marina }], conversations: [{ contact: Marina, labels: [vvip] }] }", "{ expect: [] }", `given: conversations: item 1: there is no label "vvip"`},
