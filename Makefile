@@ -197,7 +197,7 @@ powercut: ## cut the power of a journal in a file CUTS times under load, lose wh
 	go test -run '^TestPowerCuts$$' -count 1 -v -timeout 6h ./engine/journal/sqlite/powercut -cuts $(CUTS)
 
 .PHONY: mutants
-mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
+mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
 
 BUGS ?= all

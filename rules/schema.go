@@ -279,10 +279,14 @@ func argumentSchema(a *Arg) object {
 
 func testSchema(c *Catalog) object {
 	text := object{"$ref": "#/definitions/text"}
-	effects := object{}
+	effects, would := object{}, object{}
 	for _, s := range c.Schemas() {
+		summary := object{"description": strings.ToLower(s.Summary[:1]) + s.Summary[1:]}
 		if hasEffect(s) {
-			effects[s.Verb] = object{"description": strings.ToLower(s.Summary[:1]) + s.Summary[1:]}
+			effects[s.Verb] = summary
+		}
+		if hasEffect(s) || isMuting(s) {
+			would[s.Verb] = summary
 		}
 	}
 	state := object{}
@@ -298,12 +302,12 @@ func testSchema(c *Catalog) object {
 		fault[name] = oneOrMany(object{"enum": append(toAny(faultKinds[name]), 429)})
 	}
 	rate := object{"type": "string", "examples": []string{"5 per 10m"}}
-	expect := func(what string) object {
+	expect := func(what string, effects object) object {
 		return object{"type": "array", "description": what, "items": object{"anyOf": []object{{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false, "properties": effects}}}}
 	}
 	step := object{
-		"expect":       expect("everything that was done since the last expect; [] is nothing"),
-		"expect_would": expect("everything that rules in shadow would have done since the last expect_would; [] is nothing"),
+		"expect":       expect("everything that was done since the last expect; [] is nothing", effects),
+		"expect_would": expect("everything that rules in shadow would have done since the last expect_would; [] is nothing", would),
 		"mutes":        object{"type": "string", "description": "the customer to whom nothing automatic is sent from now on"},
 		"unmutes":      object{"type": "string", "description": "the customer to whom rules may send again"},
 		"for":          object{"type": "string", "description": "how long a customer is muted; until unmuted unless given", "examples": []string{"24h"}},
@@ -311,6 +315,13 @@ func testSchema(c *Catalog) object {
 		"sends":        object{"type": "string", "description": "a file by its name; says beside it is the caption", "examples": []string{"photo.jpg", "offer.pdf"}},
 		"labels":       described(oneOrMany(text), "labels that the team member puts on a customer's conversation"),
 		"of":           object{"type": "string", "description": "the customer whose conversation gets the labels"},
+		"answer": object{"type": "object", "additionalProperties": false, "required": []string{"url"}, "description": "what another system answers from here on", "properties": object{
+			"url":    object{"type": "string", "description": "without a query it is for every query of that address"},
+			"status": object{"type": "integer", "minimum": 200, "maximum": 599, "description": "200 unless given"},
+			"json":   object{"description": "the body"},
+			"text":   described(text, "a body that need not be JSON"),
+			"fails":  object{"enum": answerFailures, "description": "nothing is answered: the system is unreachable, or the call arrives and times out"},
+		}},
 	}
 	for _, key := range testStepKeys {
 		if step[key] == nil {

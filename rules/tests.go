@@ -30,10 +30,10 @@ type Test struct {
 	Line   int
 }
 
-// TestSafety are the safety bounds of a test; zero values are those of every workspace.
+// TestSafety are the safety bounds of a test; zero values are those of its workspace.
 type TestSafety struct {
 	PerConversation, Messages duration.Rate
-	Internal                  []string // phones and ids of conversations that are not counted
+	Internal                  []string // phones and ids of conversations that are not counted; nil is not said
 }
 
 // A TestStep is one action, or one check of the effects.
@@ -81,8 +81,11 @@ var (
 	}
 	faultNames = []string{"deliver", "crash", "service"}
 	faultKeys  = []string{"operation", "kind", "status", "retry_after", "delay", "share", "count"}
-	answerKeys = []string{"url", "status", "json"}
-	testMoment = regexp.MustCompile(`^(?:(\S+) )?(\d{1,2}:\d{2})$`)
+	answerKeys = []string{"url", "status", "json", "text", "fails"}
+	// answerFailures are how another system fails to answer: the call never gets there, or it gets
+	// there and nothing comes back.
+	answerFailures = []string{"unreachable", "timeout"}
+	testMoment     = regexp.MustCompile(`^(?:(\S+) )?(\d{1,2}:\d{2})$`)
 )
 
 func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
@@ -168,6 +171,7 @@ func (c *compiler) testSafety(n *source.Node) (s TestSafety) {
 		}
 	}
 	if v := n.Get("internal"); v != nil {
+		s.Internal = []string{}
 		for _, item := range oneOrMore(v) {
 			if chat, ok := c.text(item, "a phone or a conversation's id"); ok {
 				s.Internal = append(s.Internal, chat)
@@ -438,6 +442,20 @@ func (c *compiler) answer(n *source.Node) {
 	if v := n.Get("status"); v != nil {
 		if status, ok := c.number(v, "status", 599); ok && status < 200 {
 			c.report(v, say("as in 200 or 503"), "status must be at least 200, not %d", status)
+		}
+	}
+	if v := n.Get("text"); v != nil {
+		c.text(v, "text")
+		if n.Get("json") != nil {
+			c.report(v, say("leave one of them out"), "an answer is json or text, not both")
+		}
+	}
+	if v := n.Get("fails"); v != nil {
+		c.choice(v, "fails", answerFailures)
+		for _, key := range []string{"status", "json", "text"} {
+			if other := n.Get(key); other != nil {
+				c.report(other, say("leave it out"), "a system that fails answers nothing, so it has no %s", key)
+			}
 		}
 	}
 }

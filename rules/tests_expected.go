@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // expected reads the effects that must have happened, of the key expect or expect_would.
@@ -25,8 +26,12 @@ func (c *compiler) expected(n *source.Node, key string) []ExpectedEffect {
 		}
 		verb, args := item.Pairs[0].Key, item.Pairs[0].Value
 		schema := c.catalog.Verb(verb.Value)
-		if schema == nil || !hasEffect(schema) {
-			c.report(verb, source.DidYouMean(verb.Value, c.effects()), "no effect is called %q", verb.Value)
+		if schema == nil || !hasEffect(schema) && !(isMuting(schema) && key == "expect_would") {
+			hint := source.DidYouMean(verb.Value, c.effects())
+			if schema != nil && isMuting(schema) {
+				hint = say("let the customer write again, and expect what is sent then")
+			}
+			c.report(verb, hint, "no effect is called %q", verb.Value)
 			continue
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
@@ -81,6 +86,10 @@ var outsideArgs = []string{"method", "url", "query", "json"}
 func hasEffect(s *Schema) bool {
 	return s.Outside || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
 }
+
+// isMuting reports whether a verb changes whom rules write to: the engine records that, and the
+// service has no part in it.
+func isMuting(s *Schema) bool { return s.Verb == vocabulary.Mute || s.Verb == vocabulary.Unmute }
 
 // effects returns the verbs that a test can expect.
 func (c *compiler) effects() []string {

@@ -32,8 +32,8 @@ type Options struct {
 	HTTP []HTTPHost
 	// Timeout bounds a call of http_request that has no timeout of its own; 10 seconds by default.
 	Timeout time.Duration
-	// Outside answers the calls of http_request in place of the network, whatever system they are for:
-	// no system is called then, and HTTP is ignored. It is for tests of rules.
+	// Outside answers the calls of http_request in place of the network: no system is called then. It
+	// is for tests of rules. If HTTP is nil, it answers for all systems.
 	Outside http.RoundTripper
 
 	// Own reports whether the engine itself sent a message, so that its facts say so. Nil means never.

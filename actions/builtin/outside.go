@@ -39,7 +39,7 @@ const (
 // outside is the allow-list, with a transport for each of its entries.
 type outside struct {
 	hosts      map[string]*outsideHost // by host or host:port, in lower case
-	substitute *outsideHost            // replaces every host in tests of rules; otherwise nil
+	substitute *outsideHost            // replaces every host in tests of rules without a list; otherwise nil
 	timeout    time.Duration
 }
 
@@ -55,7 +55,7 @@ func newOutside(options Options) (*outside, error) {
 		timeout = defaultHTTPTimeout
 	}
 	o := &outside{hosts: make(map[string]*outsideHost, len(options.HTTP)), timeout: min(timeout, maxHTTPTimeout)}
-	if options.Outside != nil {
+	if options.Outside != nil && options.HTTP == nil {
 		o.substitute = &outsideHost{transport: options.Outside}
 		return o, nil
 	}
@@ -81,18 +81,25 @@ func newOutside(options Options) (*outside, error) {
 		if strings.EqualFold(u.Hostname(), "localhost") {
 			h.Private = true // the name itself means this machine
 		}
-		h.transport = &http.Transport{
-			// No proxy: its address would be checked in place of the system's.
-			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: h.control}).DialContext,
-			TLSHandshakeTimeout: 5 * time.Second,
-			// A kept connection may be closed when it is used next, and then it is unknown whether the call
-			// was carried out.
-			DisableKeepAlives:  true,
-			DisableCompression: true, // the bound on answers applies to their uncompressed size
+		if h.transport = options.Outside; h.transport == nil {
+			h.transport = h.dialing()
 		}
 		o.hosts[key] = h
 	}
 	return o, nil
+}
+
+// dialing returns the transport that calls the host.
+func (h *outsideHost) dialing() *http.Transport {
+	return &http.Transport{
+		// No proxy: its address would be checked in place of the system's.
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: h.control}).DialContext,
+		TLSHandshakeTimeout: 5 * time.Second,
+		// A kept connection may be closed when it is used next, and then it is unknown whether the call
+		// was carried out.
+		DisableKeepAlives:  true,
+		DisableCompression: true, // the bound on answers applies to their uncompressed size
+	}
 }
 
 // An AllowList is the systems that rules may call, for checking rules without calling anything.

@@ -173,3 +173,56 @@ tests:
 		wantNames(t, testNames(t, "rules/away/all_test.yaml"), "rules/away/all_test.yaml")
 	})
 }
+
+// TestCheckWorkspaces checks workspaces below one folder as they are tested: each by itself, with
+// the configuration of its own.
+func TestCheckWorkspaces(t *testing.T) {
+	a, b := deskFiles("desks/a", "Olá", "08:00-18:00"), deskFiles("desks/b", "Hello", "10:00-12:00")
+	good := func(t *testing.T, args ...string) {
+		t.Helper()
+		if code, out, errOut := quando(t, append([]string{"check"}, args...)...); code != 0 || !strings.HasPrefix(out, "2 good rules in 4 files: no errors\n") {
+			t.Errorf("%v: %d %s %s", args, code, out, errOut)
+		}
+	}
+	t.Run("folders that clash", func(t *testing.T) {
+		inFolder(t, a, b)
+		good(t, "desks")
+		good(t)
+	})
+	t.Run("workspaces of the configuration", func(t *testing.T) {
+		inFolder(t, a, b, map[string]string{"quando.yaml": "workspaces:\n  acme: { rules: desks/a }\n  bakery: { rules: desks/b }\n"})
+		good(t)
+		good(t, "desks")
+		good(t, "desks/a", "desks/b")
+	})
+	t.Run("folders with a configuration", func(t *testing.T) {
+		own := map[string]string{
+			"quando.yaml":         "http_request: { allow: [main.example.com] }\npeople: { Carla: { phone: \"+5511977770000\", channel: Main } }\n",
+			"desks/a/quando.yaml": "http_request: { allow: [a.example.com] }\n",
+			"desks/b/quando.yaml": "servce: {}\npeople: { Bruno: { phone: \"${NOT_SET}\", channel: Main } }\n",
+			"desks/a/call.yaml": `
+rules:
+  - { id: call, when: attendance.closed, do: [{ http_request: "https://a.example.com/" }, { http_request: "https://main.example.com/" }] }
+`,
+			"desks/b/tell.yaml": `
+rules:
+  - { id: tell, when: attendance.closed, do: [{ send_message: { to: { person: Bruno }, text: a } }, { send_message: { to: { person: Carla }, text: a } }] }
+`,
+		}
+		inFolder(t, a, b, own)
+		code, out, errOut := quando(t, "check", "desks")
+		for _, words := range []string{
+			"desks/a/call.yaml:3:", "main.example.com is not on the list", `desks/b/quando.yaml:1:1: the configuration has no key "servce"`, "Carla", "3 errors",
+		} {
+			if code != cli.ExitNo || !strings.Contains(filepath.ToSlash(out), words) {
+				t.Errorf("no %s in %d %s %s", words, code, out, errOut)
+			}
+		}
+	})
+	t.Run("one workspace stays one", func(t *testing.T) {
+		inFolder(t, deskFiles("rules/a", "Olá", "08:00-18:00"), deskFiles("rules/b", "Hello", "08:00-18:00"))
+		if code, out, _ := quando(t, "check", "rules"); code != cli.ExitNo || !strings.Contains(out, `there are two rules with the id "greet"`) {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+}

@@ -31,7 +31,7 @@ func state(s *story) ([]byte, error) {
 		}
 	}
 	doc.name(s)
-	s.people = doc.takePhones(s.rules.People())
+	s.people = doc.takePhones(s.options.People, s.rules.People())
 	doc.connect()
 	return json.Marshal(doc)
 }
@@ -141,10 +141,10 @@ func (d document) name(s *story) {
 	}
 }
 
-// takePhones returns where the persons of the team are reached, and takes that out of the state,
-// because the service does not know it. A person whom the rules name without a given phone has one
-// of those that nobody has.
-func (d document) takePhones(named []string) service.People {
+// takePhones returns where the persons of the team are reached, as given or else as configured, and
+// takes that out of the state, because the service does not know it. A person without a phone, and
+// one whom only the rules name, has one of those that nobody has.
+func (d document) takePhones(configured service.People, named []string) service.People {
 	people := service.People{}
 	for _, person := range d["people"] {
 		phone, channel := text(person["phone"]), text(person["channel"])
@@ -154,7 +154,12 @@ func (d document) takePhones(named []string) service.People {
 			people[text(person["name"])] = service.Phone{Number: phone, Channel: cmp.Or(channel, d.firstChannel())}
 		}
 	}
-	for _, name := range named {
+	for _, name := range configured.Names() {
+		if _, err := people.Find(name); err != nil && configured[name].Number != "" {
+			people[name] = configured[name]
+		}
+	}
+	for _, name := range slices.Concat(configured.Names(), named) {
 		if _, err := people.Find(name); err != nil {
 			people[name] = service.Phone{Number: d.freePhone(people), Channel: d.firstChannel()}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -201,6 +202,14 @@ func (t *storyRun) same(name string, want, is any) bool {
 		return samePhone(a, b)
 	case "due":
 		return t.day(a) == t.day(b)
+	case "for":
+		x, err := duration.Parse(a)
+		y, err2 := duration.Parse(b)
+		return err == nil && err2 == nil && x == y
+	case "until":
+		x, err := time.Parse(time.RFC3339, a)
+		y, err2 := time.Parse(time.RFC3339, b)
+		return a == b || err == nil && err2 == nil && x.Equal(y)
 	case "person", "sector", "board", "stage", "label", "labels", "channel", "contact", "":
 		return strings.EqualFold(a, b)
 	}

@@ -1,11 +1,12 @@
 package ruletest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// TestMute shows that nothing is sent to a muted conversation, also under every fault, and that
-// everything else is done in it.
-func TestMute(t *testing.T) {
-	r := tell(t, `
+// abuse mutes who is rude, until that is over or there is an excuse.
+const abuse = `
 rules:
   - id: abuse
     when: message.received
@@ -30,13 +31,33 @@ tests:
     start: 2026-11-09T10:00:00-03:00
     given: { labels: [rude], contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Bia, phone: "+5511977770000" }] }
     steps:
-      - { customer: Ana, says: bom dia }
-      - { at: +5m, expect: [{ send_message: Oi }] }
+`
+
+// TestMute shows that nothing is sent to a muted conversation, also under every fault, and that
+// everything else is done in it.
+func TestMute(t *testing.T) {
+	t.Parallel()
+	r := tell(t, abuse+`
       - { customer: Ana, says: idiota }
       - at: +20m
         expect: [{ send_message: { text: { contains: respeitosa } } }, { send_message: sent all the same }, { add_labels: [rude] }]
       - { customer: Ana, says: alô }
       - { at: +10m, expect: [] }
+      - { customer: Ana, says: desculpe }
+      - { at: +10m, expect: [{ send_message: Obrigado }] }
+    faults: all
+`)
+	r.passes(t)
+}
+
+// TestMuteEnds shows that a mute is of one conversation, and ends by itself or with unmute.
+func TestMuteEnds(t *testing.T) {
+	t.Parallel()
+	r := tell(t, abuse+`
+      - { customer: Ana, says: bom dia }
+      - { at: +5m, expect: [{ send_message: Oi }] }
+      - { customer: Ana, says: idiota }
+      - { at: +20m, expect: [send_message, send_message, { add_labels: [rude] }] }
       - { customer: Bia, says: oi }
       - { at: +10m, expect: [{ send_message: { text: Oi, to: Bia } }] }
       - { customer: Ana, says: desculpe }
@@ -45,11 +66,11 @@ tests:
       - { at: +10m, expect: [{ send_message: Oi }] }
       - { customer: Ana, says: idiota }
       - { at: +20m, expect: [send_message, send_message] }
-      - { at: tue 11:00, customer: Ana, says: alô }
+      - { at: tue 10:50, customer: Ana, says: alô }
       - { at: +10m, expect: [] }
       - { at: tue 11:40, customer: Ana, says: alô }
       - { at: +10m, expect: [{ send_message: Oi }] }
-    faults: all
+    faults: { deliver: late }
 `)
 	r.passes(t)
 }
@@ -87,7 +108,7 @@ tests:
       - { at: +10m, expect: [{ send_message: { text: "muted: false", to: Ana } }] }
       - { at: mon 12:10, customer: Bia, says: oi }
       - { at: +10m, expect: [{ send_message: { text: "muted: false", to: Bia } }] }
-    faults: all
+    faults: { crash: every_step, service: [503_before] } # TestMute has the others
 `)
 	r.passes(t)
 }
@@ -120,4 +141,52 @@ tests:
     faults: { deliver: twice }
 `)
 	r.passes(t)
+}
+
+// TestWouldMute expects what rules in shadow would have muted, in which conversation and for how
+// long.
+func TestWouldMute(t *testing.T) {
+	t.Parallel()
+	const story = `
+rules:
+  - id: abuse
+    stage: shadow
+    when: message.received
+    if: says("idiota")
+    do:
+      - send_message: { to: { person: Carla }, text: look }
+      - mute: 24h
+      - mute: { until: "2026-11-10T12:00:00-03:00", conversation: { phone: "+5511977770000", channel: Main } }
+      - unmute: {}
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given:
+      channels: [Main]
+      contacts: [{ name: Ana, phone: "+5511988887777" }, { name: Bia, phone: "+5511977770000" }]
+      conversations: [{ contact: Bia, channel: Main }]
+    steps:
+      - { customer: Ana, says: idiota }
+      - at: +10m
+        expect: []
+        expect_would:
+          - send_message: { to: { person: Carla }, text: look }
+          - mute: { for: 1d, conversation: Ana }
+          - mute: { until: "2026-11-10T15:00:00Z", conversation: { phone: "+5511977770000" } }
+          - unmute: { conversation: Ana }
+`
+	r := tell(t, story)
+	r.passes(t)
+	for _, change := range [][2]string{
+		{"for: 1d", "for: 2h"},
+		{"mute: { for: 1d, conversation: Ana", "mute: { for: 1d, conversation: Bia"},
+		{"T15:00", "T16:00"},
+		{`conversation: { phone: "+5511977770000" }`, `conversation: { phone: "+5511988887777" }`},
+		{"          - unmute: { conversation: Ana }\n", ""},
+		{"unmute: { conversation: Ana }", "unmute: { conversation: Bia }"},
+		{"send_message: { to: { person: Carla }, text: look }\n          - mute", "send_message: { to: { person: Bruno }, text: look }\n          - mute"},
+	} {
+		r := tell(t, strings.Replace(story, change[0], change[1], 1))
+		r.fails(t, "shadow")
+	}
 }

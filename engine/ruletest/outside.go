@@ -2,15 +2,19 @@ package ruletest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -38,7 +42,9 @@ type outsideCall struct {
 type outsideAnswer struct {
 	url    string
 	status int
+	kind   string // of the body
 	body   []byte
+	fails  string // how it fails to answer; empty if it answers
 }
 
 // RoundTrip answers a call. A repeat has the same key and does not count again.
@@ -57,20 +63,34 @@ func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if key := keyOf(r.Header); !o.keys[key] {
-		o.keys[key] = key != ""
-		o.calls = append(o.calls, outsideCall{Effect{Verb: vocabulary.HTTPRequest, On: r.URL.Host, Args: args, At: o.now()}, o.done()})
-	}
-	answer := outsideAnswer{status: http.StatusOK, body: []byte("{}")}
+	answer := emptyAnswer()
 	for _, a := range o.answers {
 		if address, _, _ := strings.Cut(r.URL.String(), "?"); a.url == r.URL.String() || a.url == address {
 			answer = a
 		}
 	}
+	if answer.fails == "unreachable" {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	if key := keyOf(r.Header); !o.keys[key] {
+		o.keys[key] = key != ""
+		o.calls = append(o.calls, outsideCall{Effect{Verb: vocabulary.HTTPRequest, On: r.URL.Host, Args: args, At: o.now()}, o.done()})
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // from here on the call may have had its effect
+	}
+	if answer.fails == "timeout" {
+		return nil, context.DeadlineExceeded
+	}
 	return &http.Response{
 		StatusCode: answer.status, Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(answer.body)), Body: io.NopCloser(bytes.NewReader(answer.body)),
+		Header: http.Header{"Content-Type": {answer.kind}}, ContentLength: int64(len(answer.body)), Body: io.NopCloser(bytes.NewReader(answer.body)),
 	}, nil
+}
+
+// emptyAnswer is what every address answers unless a story says otherwise.
+func emptyAnswer() outsideAnswer {
+	return outsideAnswer{status: http.StatusOK, kind: "application/json", body: []byte("{}")}
 }
 
 // hasQuery reports whether the query of an address has the expected values. One that is expected to
@@ -107,9 +127,10 @@ func keyOf(h http.Header) string {
 	return ""
 }
 
-// answer sets the answer of an address, instead of 200 with an empty object.
+// answer sets what an address answers from now on, instead of 200 with an empty object.
 func (o *outside) answer(fields map[string]any) error {
-	a := outsideAnswer{url: text(fields["url"]), status: http.StatusOK, body: []byte("{}")}
+	a := emptyAnswer()
+	a.url, a.fails = text(fields["url"]), text(fields["fails"])
 	if status, ok := fields["status"]; ok {
 		var err error
 		if a.status, err = strconv.Atoi(text(status)); err != nil {
@@ -121,6 +142,9 @@ func (o *outside) answer(fields map[string]any) error {
 		if a.body, err = json.Marshal(data); err != nil {
 			return fmt.Errorf("answer: json: %w", err)
 		}
+	}
+	if body, ok := fields["text"]; ok {
+		a.kind, a.body = "text/plain; charset=utf-8", []byte(text(body))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -40,13 +40,15 @@ ANSWER
 
 func answering(with string) string { return strings.Replace(elsewhere, "ANSWER\n", with, 1) }
 
+func withoutFaults(o *Options) { o.NoFaults = true }
+
 func TestOtherSystems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
 	r := tell(t, answering(""))
 	r.passes(t)
-	r = tell(t, strings.Replace(answering("      - answer: { url: https://erp.example.com/customers, json: { number: 12 } }\n"), "is to come", "is 12", 1))
+	r = tell(t, strings.Replace(answering("      - answer: { url: https://erp.example.com/customers, json: { number: 12 } }\n"), "is to come", "is 12", 1), withoutFaults)
 	r.passes(t)
 }
 
@@ -153,4 +155,50 @@ tests:
 			t.Errorf("%s passes: %t\n%s", expected, r.OK, r.Report())
 		}
 	}
+}
+
+// TestOtherSystemDoesNotAnswer has another system that cannot be reached, or that does not answer
+// in time: a call that may be repeated is, as often as the rule says, and another is left to a
+// person where it may have arrived.
+func TestOtherSystemDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	const story = `
+rules:
+  - id: ask
+    when: attendance.opened
+    do:
+      - http_request: { url: "https://erp.example.com/orders", METHOD }
+        id: answer
+        retry: { times: 3 }
+      - send_message: "{{ answer.text }} {{ answer.json == nil }}"
+    on_error: [{ send_message: "{{ error }}" }]
+tests:
+  - name: it
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+    steps:
+      - answer: { url: "https://erp.example.com/orders", ANSWER }
+      - { customer: Marina, says: Hello }
+      - { at: AT, answer: { url: "https://erp.example.com/orders", text: "it's ok" } }
+      - { at: +1h, expect: [EXPECTED] }
+`
+	const get, post, repeatable = "method: GET", "json: {}", "repeatable: true"
+	for name, c := range map[string]struct{ answer, method, at, expected string }{
+		"a text":                  {"text: ok", post, "+0s", "http_request, { send_message: ok true }"},
+		"a text that is JSON":     {`text: "[1]"`, post, "+0s", `http_request, { send_message: "[1] false" }`},
+		"no text":                 {`status: 404, text: gone`, post, "+0s", "http_request, { send_message: { text: { contains: answered 404 not found } } }"},
+		"unreachable":             {"fails: unreachable", post, "+2h", "{ send_message: { text: { contains: given up after 3 attempts } } }"},
+		"unreachable, for a time": {"fails: unreachable", post, "+1s", "http_request, { send_message: it's ok true }"},
+		"time-out of a read":      {"fails: timeout", get, "+2h", "http_request, { send_message: { text: { contains: given up after 3 attempts } } }"},
+		"time-out, repeatable":    {"fails: timeout", repeatable, "+2h", "http_request, { send_message: { text: { contains: given up after 3 attempts } } }"},
+		"time-out, for a time":    {"fails: timeout", repeatable, "+1s", "http_request, { send_message: it's ok true }"},
+		"time-out":                {"fails: timeout", post, "+1s", "http_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := tell(t, strings.NewReplacer("METHOD", c.method, "ANSWER", c.answer, "AT", c.at, "EXPECTED", c.expected).Replace(story))
+			r.passes(t)
+		})
+	}
+	r := tell(t, strings.NewReplacer("METHOD", post, "ANSWER", "fails: timeout", "AT", "+1s", "EXPECTED", "").Replace(story))
+	r.fails(t, "uncertain")
 }

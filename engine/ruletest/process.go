@@ -57,7 +57,7 @@ func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{Name: workspace, Actions: registry, Desk: desk, Location: s.options.Location, Safety: safetyOf(s.test, desk)})
+	out.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{Name: workspace, Actions: registry, Desk: desk, Location: s.options.Location, Safety: s.safety(desk)})
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,17 @@ func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	return out, nil
 }
 
-// safetyOf returns the safety bounds of a test.
-func safetyOf(t *rules.Test, desk *builtin.Desk) engine.Safety {
+// safety returns the safety bounds of a story: its own, else those of the configuration.
+func (s *story) safety(desk *builtin.Desk) engine.Safety {
+	own, usual := s.test.Safety, s.options.Safety
+	internal := own.Internal
+	if internal == nil {
+		internal = usual.Internal
+	}
 	return engine.Safety{
-		PerConversation: cmp.Or(t.Safety.PerConversation, engine.DefaultSafety.PerConversation),
-		Messages:        cmp.Or(t.Safety.Messages, engine.DefaultSafety.Messages),
-		Internal:        desk.InternalChats(t.Safety.Internal),
+		PerConversation: cmp.Or(own.PerConversation, usual.PerConversation, engine.DefaultSafety.PerConversation),
+		Messages:        cmp.Or(own.Messages, usual.Messages, engine.DefaultSafety.Messages),
+		Internal:        desk.InternalChats(internal),
 	}
 }
 
@@ -91,7 +96,7 @@ func (p *process) verbs(t *storyRun) ([]actions.Action, *builtin.Desk, error) {
 		return nil, nil, err
 	}
 	o := builtin.Options{
-		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, People: t.people, Location: t.options.Location, Outside: t.outside,
+		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, People: t.people, Location: t.options.Location, Outside: t.outside, HTTP: t.options.Systems,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
 			return p.engine.Owns(ctx, workspace, m.ID, m.ClientID)
 		},

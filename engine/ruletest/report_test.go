@@ -80,3 +80,27 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// TestReportOfRulesThatDidNothing shows that a report says of every rule that could have acted why
+// it did not: the event ruled it out, it is a draft or in shadow, or its step was skipped.
+func TestReportOfRulesThatDidNothing(t *testing.T) {
+	t.Parallel()
+	r := tell(t, `
+rules:
+  - { id: elsewhere, when: message.received, if: contact.city == "Rio", do: [{ send_message: Hi }] }
+  - { id: draft, stage: draft, when: message.received, do: [{ send_message: Hi }] }
+  - { id: shadow, stage: shadow, when: message.received, do: [{ send_message: Hi }] }
+  - { id: quiet, when: message.received, do: [{ mute: 1h }, { send_message: Hi }] }
+  - { id: other, when: attendance.closed, do: [{ send_message: Hi }] }
+tests:
+  - name: it
+    start: 2026-11-13T10:00:00-03:00
+    given: { contacts: [{ name: Marina, city: Recife }] }
+    steps: [{ customer: Marina, says: Hello }, { at: +5m, expect: [send_message] }]
+`)
+	r.fails(t, `elsewhere: false, contact.city == "Rio" {contact.city: "Recife"}`, "draft: not run, it is a draft", "run of shadow, in shadow: done 1 send_message: would",
+		"2 send_message: skipped, the conversation is muted until 2026-11-13 11:00")
+	if strings.Contains(r.Report(), "other") {
+		t.Errorf("the report has a rule for another event:\n%s", r.Report())
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
@@ -26,6 +27,11 @@ type Options struct {
 	Set      *rules.Set
 	Media    fs.FS          // the rule set's media folder; nil means there is none
 	Location *time.Location // the workspace's zone, for times such as "sat 09:06"; nil is America/Sao_Paulo
+
+	// What the workspace's configuration says; what a test says goes before it.
+	People  service.People     // one without a phone has one that nobody has, as those whom only rules name
+	Safety  rules.TestSafety   // zero values are those of every workspace
+	Systems []builtin.HTTPHost // the other systems that rules may call; nil is all
 
 	// NoFaults runs each story once, without its faults.
 	NoFaults bool
@@ -43,6 +49,10 @@ type Options struct {
 	// For tests with a planted bug: wrappers around the engine's journal and actions.
 	journal func(journal.Journal) journal.Journal
 	action  func(actions.Action) actions.Action
+
+	// For the short form of tests: of the points where the engine can be stopped, every how many-th
+	// it is. 0 and 1 are all.
+	crashEvery int
 }
 
 // Told is what one run of a story leaves.

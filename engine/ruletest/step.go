@@ -135,6 +135,9 @@ func (t *storyRun) act(ctx context.Context, fields map[string]any) error {
 	switch {
 	case has("customer"):
 		_, err = t.service.CustomerMessage(sandbox.CustomerMessage{Name: text("customer"), Text: text("says"), File: text("sends")})
+		if name := text("customer"); err != nil && readCompany(t.service).contact(name) == nil {
+			err = fmt.Errorf("there is no contact %q: list it in given, as in contacts: [{ name: %s, phone: \"+5511988887777\" }]", name, name)
+		}
 	case has("team") && (has("says") || has("sends")):
 		_, err = t.service.TeamMessage(sandbox.TeamMessage{Person: text("team"), Conversation: text("to"), Text: text("says"), File: text("sends")})
 	case has("team") && has("closes"):

@@ -1,13 +1,18 @@
 package ruletest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/explain"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 )
 
 // A Trace is what the engine has recorded in one run of a story.
@@ -15,6 +20,7 @@ type Trace struct {
 	Events []*journal.Event // with the rules' verdicts, the oldest first
 	Runs   []*journal.Run   // with their steps, the oldest first
 
+	unasked  map[int64][]explain.Rule // rules that an event could start and that have no verdict on it
 	location *time.Location
 }
 
@@ -32,7 +38,32 @@ func (t *storyRun) readTrace(ctx context.Context) Trace {
 	trace.Runs, _ = t.process.journal.ListRuns(ctx, journal.RunFilter{Limit: most})
 	slices.Reverse(trace.Events)
 	slices.Reverse(trace.Runs)
+	trace.unasked = t.unasked(ctx, trace.Events[max(0, len(trace.Events)-mostExplained):])
 	return trace
+}
+
+// mostExplained is how many events are explained; of those with nothing to say fewer are written.
+const mostExplained = 4 * mostTraced
+
+// unasked explains why rules that events could start were not even asked: they are drafts, or the
+// events themselves rule them out.
+func (t *storyRun) unasked(ctx context.Context, events []*journal.Event) map[int64][]explain.Rule {
+	x := explain.New(explain.Options{
+		Journal: t.process.journal, Desk: builtin.NewOffline(builtin.OfflineOptions{Snapshot: readCompany(t.service).snapshot()}), Rules: t.rules, Location: t.options.Location,
+	})
+	out := make(map[int64][]explain.Rule)
+	for _, e := range events {
+		explained, err := x.Event(ctx, e)
+		if err != nil || !e.Decided {
+			continue
+		}
+		for _, r := range explained.Rules {
+			if r.Basis == explain.Would && (r.Outcome == journal.False || r.Stage == rules.Draft && r.Outcome != explain.NotForIt) {
+				out[e.Seq] = append(out[e.Seq], r)
+			}
+		}
+	}
+	return out
 }
 
 // String writes one line for each verdict and for each step of what happened last.
@@ -44,7 +75,7 @@ func (t *Trace) String() string {
 		}
 	}
 	clock := func(at time.Time) string { return at.In(t.location).Format("Mon 15:04:05") }
-	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *journal.Event) bool { return len(e.Verdicts) == 0 && e.Decided })
+	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *journal.Event) bool { return len(e.Verdicts)+len(t.unasked[e.Seq]) == 0 && e.Decided })
 	if before := len(events) - mostTraced; before > 0 {
 		write(2, "… %d events before", before)
 		events = events[before:]
@@ -60,6 +91,16 @@ func (t *Trace) String() string {
 				write(8, "%s", showArgs(v.Values))
 			}
 		}
+		for _, r := range t.unasked[e.Seq] {
+			if r.Stage == rules.Draft {
+				write(6, "%s: not run, it is a draft", r.Rule)
+				continue
+			}
+			write(6, "%s: %s%s%s", r.Rule, r.Outcome, because(r.Clause), because(r.Error))
+			if len(r.Values) > 0 {
+				write(8, "%s", showArgs(r.Values))
+			}
+		}
 	}
 	runs := t.Runs
 	if before := len(runs) - mostTraced; before > 0 {
@@ -67,9 +108,17 @@ func (t *Trace) String() string {
 		runs = runs[before:]
 	}
 	for _, r := range runs {
-		write(2, "%s run of %s: %s%s", clock(r.StartedAt), r.Rule, r.State, because(r.Reason))
+		shadow := ""
+		if r.Stage == rules.Shadow {
+			shadow = ", in shadow"
+		}
+		write(2, "%s run of %s%s: %s%s", clock(r.StartedAt), r.Rule, shadow, r.State, because(r.Reason))
 		for _, s := range r.Steps {
-			write(6, "%s %s: %s%s", s.Path, s.Verb, s.State, because(s.Error))
+			reason := s.Error
+			if record, err := engine.ReadRecord(s); err == nil {
+				reason = cmp.Or(reason, record.Reason)
+			}
+			write(6, "%s %s: %s%s", s.Path, s.Verb, s.State, because(reason))
 		}
 	}
 	return b.String()

@@ -14,7 +14,9 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
+	"github.com/quandohq/quando/service"
 )
 
 // expectWould compares what rules in shadow would have done since the last such expectation with
@@ -64,7 +66,7 @@ func (t *storyRun) wouldEffects(ctx context.Context) ([]Effect, error) {
 	c := readCompany(t.service)
 	var out []Effect
 	for _, s := range steps {
-		out = append(out, c.would(s, t.options.Location))
+		out = append(out, c.would(s, t.people, t.options.Location))
 	}
 	return out, nil
 }
@@ -74,7 +76,7 @@ func (t *storyRun) wouldEffects(ctx context.Context) ([]Effect, error) {
 func (t *storyRun) shadowSteps(r *journal.Run) ([]shadowStep, error) {
 	var out []shadowStep
 	for _, s := range r.Steps {
-		if s.State != journal.StepWould || t.seenWould[s.Key] || builtin.Operation(s.Verb) == "" && s.Verb != vocabulary.HTTPRequest {
+		if s.State != journal.StepWould || t.seenWould[s.Key] || !changes(s.Verb) {
 			continue
 		}
 		record, err := engine.ReadRecord(s)
@@ -90,8 +92,18 @@ func (t *storyRun) shadowSteps(r *journal.Run) ([]shadowStep, error) {
 	return out, nil
 }
 
+// changes reports whether a verb changes something: in the service, in another system, or whom
+// rules write to.
+func changes(verb string) bool {
+	switch verb {
+	case vocabulary.HTTPRequest, vocabulary.Mute, vocabulary.Unmute:
+		return true
+	}
+	return builtin.Operation(verb) != ""
+}
+
 // would describes a step that was not really taken as the effect that it would have had.
-func (c *company) would(s shadowStep, zone *time.Location) Effect {
+func (c *company) would(s shadowStep, people service.People, zone *time.Location) Effect {
 	decoded, _ := engine.DecodeValue(s.record.Args) // a step whose arguments cannot be read has none
 	recorded, _ := decoded.(map[string]any)
 	args := map[string]any{}
@@ -104,8 +116,8 @@ func (c *company) would(s shadowStep, zone *time.Location) Effect {
 	id := cmp.Or(about.Conversation, about.Contact, about.Card)
 	out := Effect{Verb: s.step.Verb, Args: args, On: text(c.name(id)), At: s.record.Ended.In(zone), subject: id, would: true}
 	switch s.step.Verb {
-	case vocabulary.SendMessage:
-		to := c.recipient(s, recorded["to"])
+	case vocabulary.SendMessage, vocabulary.Mute, vocabulary.Unmute:
+		to := c.recipient(s, people, cmp.Or(recorded["to"], recorded["conversation"]))
 		out.subject, out.On = to, text(cmp.Or(to["contact"], to["phone"], to["conversation"]))
 	case vocabulary.UpdateContact:
 		out.subject, out.On = about.Contact, text(c.name(about.Contact))
@@ -142,6 +154,8 @@ func (c *company) plainNames(v any) any {
 		return c.name(v)
 	case time.Time:
 		return v.Format(time.RFC3339)
+	case time.Duration:
+		return duration.Format(v)
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
@@ -158,11 +172,17 @@ func (c *company) plainNames(v any) any {
 	return v
 }
 
-// recipient returns whom a message would have gone to: the conversation that the call names, or
+// recipient returns whom a message would have gone to, or who would have been muted: the conversation that the call names, or
 // that of the run, or somebody with whom there is none yet.
-func (c *company) recipient(s shadowStep, to any) map[string]any {
+func (c *company) recipient(s shadowStep, people service.People, to any) map[string]any {
 	described, _ := c.plainNames(to).(map[string]any)
+	if phone, err := people.Find(text(described["person"])); err == nil {
+		described["phone"], described["channel"] = phone.Number, phone.Channel
+	}
 	var conversation any = s.run.About.Conversation
+	if id, named := to.(string); named {
+		conversation = id
+	}
 	if described != nil {
 		conversation = nil
 		if s.record.Intent != nil {

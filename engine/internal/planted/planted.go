@@ -15,7 +15,7 @@ import (
 type Bug struct {
 	Name     string // the sentence of the design that it breaks
 	Edits    []Edit
-	Examples string // the examples whose tests find it in the short form
+	Examples string // the example whose tests find it in the short form
 	Early    bool   // one of the first made-up desks shows it: it is planted in the short form
 
 	// Unseen says why no made-up desk can find it, and Finder which test does, as package and name.

@@ -116,7 +116,13 @@ func DefaultWorkspace() Workspace {
 }
 
 // Load reads the file and the environment. A missing file is an error unless mayBeMissing.
-func Load(file string, mayBeMissing bool) (*Config, error) {
+func Load(file string, mayBeMissing bool) (*Config, error) { return load(file, mayBeMissing, true) }
+
+// LoadOf reads a configuration beside the one of the command: the environment overrides nothing in
+// it.
+func LoadOf(file string) (*Config, error) { return load(file, false, false) }
+
+func load(file string, mayBeMissing, environment bool) (*Config, error) {
 	c := Default()
 	c.Folder = filepath.Dir(file)
 	text, err := cli.ReadBounded(file)
@@ -130,7 +136,9 @@ func Load(file string, mayBeMissing bool) (*Config, error) {
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}
-	d.environment("QUANDO", c.settings())
+	if environment {
+		d.environment("QUANDO", c.settings())
+	}
 	if err := configError(d.problems); err != nil {
 		return nil, err
 	}
@@ -143,11 +151,19 @@ func Load(file string, mayBeMissing bool) (*Config, error) {
 // as it is written in the list of systems that rules may call.
 func Check(cmd *cobra.Command) (*Config, source.Problems, error) {
 	file, _ := cmd.Flags().GetString("config")
+	if _, err := os.Stat(file); os.IsNotExist(err) && !cmd.Flags().Changed("config") {
+		return nil, nil, nil
+	}
+	return check(file, true)
+}
+
+// CheckOf does the same for a configuration beside the one of the command: the environment
+// overrides nothing in it.
+func CheckOf(file string) (*Config, source.Problems, error) { return check(file, false) }
+
+func check(file string, environment bool) (*Config, source.Problems, error) {
 	text, err := cli.ReadBounded(file)
 	if err != nil {
-		if _, statErr := os.Stat(file); os.IsNotExist(statErr) && !cmd.Flags().Changed("config") {
-			err = nil
-		}
 		return nil, nil, err
 	}
 	c := Default()
@@ -157,7 +173,9 @@ func Check(cmd *cobra.Command) (*Config, source.Problems, error) {
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}
-	d.environment("QUANDO", c.settings())
+	if environment {
+		d.environment("QUANDO", c.settings())
+	}
 	return c, d.problems, nil
 }
 
@@ -230,7 +248,7 @@ func (w *Workspace) settings() settings {
 		{"safety.internal", chats(&w.Safety.Internal)},
 		{"backfill.every", durationOrOff(&w.Backfill.Every)},
 		{"backfill.cards", period(&w.Backfill.Cards)},
-		{allowKey, texts(&w.HTTPRequest.Allow)},
+		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
 		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
 		{"http_request.plain_http", yesOrNo(&w.HTTPRequest.PlainHTTP)},
 		{"people", people(&w.People)},

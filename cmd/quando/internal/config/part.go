@@ -22,12 +22,22 @@ func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err er
 	return loadPart(file, cmd.Flags().Changed("config"), true, keys)
 }
 
-// LoadPartOf reads only some keys of a configuration that is there beside the one of the command.
-// It is for other workspaces than those at hand: the environment says nothing about them.
-func LoadPartOf(file string, keys ...string) (*Config, error) {
-	c, _, err := loadPart(file, true, false, keys)
+// LoadForRules reads what rules are tested with: where they are, and what changes how they behave.
+// It reads no key, token or header, and a variable that the environment lacks is no problem but in
+// the place and the time zone of the rules.
+func LoadForRules(cmd *cobra.Command) (c *Config, found bool, err error) {
+	return LoadPart(cmd, keysForRules...)
+}
+
+// LoadForRulesOf does the same for a configuration that is there beside the one of the command. It
+// is for other workspaces than those at hand: the environment overrides nothing in them.
+func LoadForRulesOf(file string) (*Config, error) {
+	c, _, err := loadPart(file, true, false, keysForRules)
 	return c, err
 }
+
+// keysForRules are the keys that change how rules behave.
+var keysForRules = []string{"rules", "timezone", "safety.messages_per_conversation", "safety.messages", "safety.internal", "http_request.allow", "people"}
 
 func loadPart(file string, required, environment bool, keys []string) (c *Config, found bool, err error) {
 	c = Default()
@@ -62,38 +72,6 @@ func loadPart(file string, required, environment bool, keys []string) (c *Config
 	return c, found, nil
 }
 
-// PeopleNames returns the names in the table people of each workspace, or of all of them under "".
-// They are nil if there is no configuration. It reads no phones, which may stand in the
-// environment.
-func PeopleNames(cmd *cobra.Command) (map[string][]string, error) {
-	file, _ := cmd.Flags().GetString("config")
-	text, err := cli.ReadBounded(file)
-	if err != nil {
-		if _, statErr := os.Stat(file); !errors.Is(statErr, fs.ErrNotExist) || cmd.Flags().Changed("config") {
-			return nil, err
-		}
-		return nil, nil
-	}
-	f, _ := source.Read(file, text) // its problems are reported where it is used
-	names := map[string][]string{"": {}}
-	add := func(workspace string, n *source.Node) {
-		names[workspace] = []string{}
-		if table := n.Get("people"); table != nil {
-			for _, p := range table.Pairs {
-				names[workspace] = append(names[workspace], p.Key.Value)
-			}
-		}
-		names[""] = append(names[""], names[workspace]...)
-	}
-	add(DefaultWorkspaceName, f.Root)
-	if n := f.Root.Get("workspaces"); n != nil {
-		for _, p := range n.Pairs {
-			add(p.Key.Value, p.Value)
-		}
-	}
-	return names, nil
-}
-
 // some reads these settings and passes over everything else.
 func (d *reader) some(n *source.Node, all settings) {
 	for _, s := range all {
@@ -101,8 +79,13 @@ func (d *reader) some(n *source.Node, all settings) {
 		for key := range strings.SplitSeq(s.path, ".") {
 			value = value.Get(key)
 		}
-		if value != nil && value.Kind != source.Null {
+		if value == nil || value.Kind == source.Null {
+			continue
+		}
+		d.elsewhere = slices.Contains(keysForRules, s.path) && s.path != "rules" && s.path != "timezone"
+		if d.canRead(s.path, value) {
 			s.read(d, value)
 		}
 	}
+	d.elsewhere = false
 }

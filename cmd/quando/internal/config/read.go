@@ -63,7 +63,7 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 		known := false
 		for _, s := range all {
 			if s.path == key {
-				if !d.elsewhere || s.path == "workspaces" || s.path == allowKey || !lacksVariable(p.Value) {
+				if d.canRead(s.path, p.Value) {
 					s.read(d, p.Value)
 				}
 				known = true
@@ -81,8 +81,14 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 	}
 }
 
-// allowKey is the list of systems that rules may call.
-const allowKey = "http_request.allow"
+// canRead reports whether a value is read: elsewhere, one that lacks a variable is not, unless the
+// rest of it can be used without.
+func (d *reader) canRead(path string, n *source.Node) bool {
+	return !d.elsewhere || slices.Contains(readWithoutVariables, path) || !lacksVariable(n)
+}
+
+// readWithoutVariables are the keys that are read also where the environment lacks a variable.
+var readWithoutVariables = []string{"workspaces", "rules", "http_request.allow", "safety.internal", "people"}
 
 // lacksVariable reports whether a value uses a variable that the environment does not have.
 func lacksVariable(n *source.Node) bool {
@@ -372,10 +378,14 @@ func bound(to *duration.Rate) func(*reader, *source.Node) {
 	}
 }
 
-// chats reads phones and ids of conversations.
+// chats reads phones and ids of conversations. Elsewhere, it passes over those that only the
+// environment tells.
 func chats(to *[]string) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		texts(to)(d, n)
+		if d.elsewhere {
+			*to = slices.DeleteFunc(*to, variable.MatchString)
+		}
 		for _, chat := range *to {
 			if !service.IsPhoneOrID(chat) {
 				d.report(n, say("as in %s", "[\"+5511999990000\"]"), "%q is neither a phone nor the id of a conversation", chat)
@@ -385,6 +395,7 @@ func chats(to *[]string) func(*reader, *source.Node) {
 }
 
 // people reads where persons of the team are reached: { Carla: { phone: "+55…", channel: Main } }.
+// Elsewhere, those whom only the environment tells how to reach have no phone.
 func people(to *service.People) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		hint := say("as in %s", "people: { Carla: { phone: \"+5511999990000\", channel: Main } }")
@@ -402,6 +413,8 @@ func people(to *service.People) func(*reader, *source.Node) {
 			case len(d.problems) > before:
 			case err == nil:
 				d.report(p.Key, say("give one of them a surname"), "people has %s twice", p.Key.Value)
+			case d.elsewhere && lacksVariable(p.Value):
+				phone = service.Phone{}
 			case !service.IsPhone(phone.Number):
 				d.report(p.Value, hint, "the person %s needs a phone, not %q", p.Key.Value, phone.Number)
 			case strings.TrimSpace(phone.Channel) == "":

@@ -4,23 +4,16 @@ package rulescmd
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
-	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
-	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -32,7 +25,8 @@ func NewCheck() *cobra.Command {
 		Use:   "check [path…]",
 		Short: "Report every problem of the rules, and the scopes that the key needs",
 		Long: `Check reads rule files, or folders of them, as one rule set and reports everything that is wrong, each problem with
-its file, line and column. Without a path it takes the rules of the configuration, each workspace by itself, else the folder rules, else this folder.
+its file, line and column. Without a path it takes the rules of the configuration, else the folder rules, else this folder. Of several workspaces,
+those of the configuration or folders that have a quando.yaml of their own, each is checked by itself.
 
 The configuration is checked too: its keys, and that rules call only the systems of http_request.allow.
 
@@ -44,25 +38,15 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			if err := cmp.Or(cli.CheckOutput(output), cli.CheckLanguage(cmd)); err != nil {
 				return err
 			}
-			c, wrong, err := config.Check(cmd)
-			if err != nil {
-				return err
-			}
-			sets, err := setsToCheck(cmd, args)
-			if err != nil {
-				return err
-			}
-			people, err := config.PeopleNames(cmd)
-			if err != nil {
-				return err
-			}
 			report := cli.NewReport()
-			report.Problems = append(report.Problems, wrong.Sort()...)
-			for _, one := range sets {
-				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside, People: people[one.workspace]})
-				problems = append(problems, checkAddresses(c, one.workspace, set)...)
+			workspaces, err := workspacesToCheck(cmd, args, report)
+			if err != nil {
+				return err
+			}
+			for _, w := range workspaces {
+				set, problems := w.compile()
 				if online {
-					more, err := checkOnline(cmd, cmp.Or(one.workspace, config.DefaultWorkspaceName), set)
+					more, err := checkOnline(cmd, w, set)
 					if err != nil {
 						return err
 					}
@@ -75,8 +59,8 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 					}
 					problems = append(problems, more...)
 				}
-				report.Add(len(one.files), set, problems.Sort())
-				engineScopes(report, c, one.workspace, set)
+				report.Add(len(w.files), set, problems.Sort())
+				engineScopes(report, w.settings(), set)
 			}
 			if output == "text" {
 				report.WriteText(cmd.OutOrStdout(), cli.Language(cmd))
@@ -96,82 +80,36 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 	return cmd
 }
 
-// A setToCheck is the files that make one rule set.
-type setToCheck struct {
-	workspace string // empty if they were named by paths, which may be of any workspace
-	files     []*rules.File
-}
-
-// setsToCheck reads what the paths name as one set. Without any, each workspace of the
-// configuration has its own: neither ids nor calendars are shared.
-func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err error) {
-	c, _, err := config.LoadPart(cmd, "rules")
-	if len(paths) > 0 || err != nil || len(c.Workspaces) == 0 {
-		files, err := config.ReadRules(cmd, paths)
-		return []setToCheck{{workspaceOf(paths), files}}, err
+// workspacesToCheck reads what the paths name, each workspace by itself: neither ids nor calendars
+// are shared. It reports what is wrong with the configurations.
+func workspacesToCheck(cmd *cobra.Command, paths []string, report *cli.Report) ([]*ruleWorkspace, error) {
+	main, wrong, err := config.Check(cmd)
+	if err != nil {
+		return nil, err
 	}
-	v := &view.View{Config: c}
-	for _, name := range append([]string{config.DefaultWorkspaceName}, slices.Sorted(maps.Keys(c.Workspaces))...) {
-		// Where the top level has only what is common, it has no rules either.
-		if _, err := os.Stat(c.Path(c.Rules)); name == config.DefaultWorkspaceName && err != nil && c.Rules == config.Default().Rules {
-			continue
-		}
-		files, err := v.WorkspaceFiles(cmd, name)
-		if err != nil {
-			return nil, err
-		}
-		if len(files) > 0 || name != config.DefaultWorkspaceName {
-			sets = append(sets, setToCheck{name, files})
-		}
+	report.Problems = append(report.Problems, wrong.Sort()...)
+	finder := newWorkspaceFinder(cmd, main, paths, func(file string) (*config.Config, error) {
+		c, wrong, err := config.CheckOf(file)
+		report.Problems = append(report.Problems, wrong.Sort()...)
+		return c, err
+	})
+	names, err := finder.namedFiles(cmd, paths)
+	if err != nil {
+		return nil, err
 	}
-	return sets, nil
-}
-
-// workspaceOf returns the workspace of a set; empty where paths name it, which may be of any.
-func workspaceOf(paths []string) string {
-	if len(paths) > 0 {
-		return ""
+	files, err := config.ReadRules(cmd, names)
+	if err != nil {
+		return nil, err
 	}
-	return config.DefaultWorkspaceName
-}
-
-// checkAddresses finds calls of systems that are not on the list of the configuration at hand.
-func checkAddresses(c *config.Config, workspace string, set *rules.Set) (problems rules.Problems) {
-	if c == nil || c.Named(workspace) == nil {
-		return nil
-	}
-	names := c.Named(workspace).HTTPRequest.Allow
-	if workspace == "" {
-		for _, name := range slices.Sorted(maps.Keys(c.Workspaces)) {
-			names = append(names, c.Workspaces[name].HTTPRequest.Allow...)
-		}
-	}
-	var hosts []builtin.HTTPHost
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		if strings.Contains(name, "${") {
-			return nil // which host it is, only the machine knows that runs the rules
-		}
-		hosts = append(hosts, builtin.HTTPHost{Host: name})
-	}
-	list, err := builtin.NewAllowList(hosts)
-	for _, use := range set.Addresses() {
-		if err != nil {
-			return append(problems, use.Problem(phrases.Sprintf("%v", err), phrases.Sprintf("mend http_request.allow in the configuration")))
-		}
-		if why := list.Check(use.Name); why != nil {
-			_, host, _ := strings.Cut(use.Name, "://")
-			problems = append(problems, use.Problem(phrases.Sprintf("%v", why), cmp.Or(source.DidYouMean(host, names), phrases.Sprintf("write %s", "http_request: { allow: ["+host+"] }"))))
-		}
-	}
-	return problems
+	return finder.split(files)
 }
 
 // engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook
 // told, and to look after the webhook.
-func engineScopes(report *cli.Report, c *config.Config, workspace string, set *rules.Set) {
-	w := config.DefaultWorkspace()
-	if c != nil && c.Named(workspace) != nil {
-		w = *c.Named(workspace)
+func engineScopes(report *cli.Report, w *config.Workspace, set *rules.Set) {
+	if w == nil {
+		usual := config.DefaultWorkspace()
+		w = &usual
 	}
 	if w.Service.Webhook.PublicURL != "" {
 		report.Need("webhooks:manage", "the webhook, which the engine looks after")

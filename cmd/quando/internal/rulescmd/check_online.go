@@ -18,12 +18,18 @@ import (
 
 // checkOnline asks the service of a workspace for every name that the rules use, and for what the
 // key may do.
-func checkOnline(cmd *cobra.Command, workspace string, set *rules.Set) (rules.Problems, error) {
+func checkOnline(cmd *cobra.Command, w *ruleWorkspace, set *rules.Set) (rules.Problems, error) {
 	file, _ := cmd.Flags().GetString("config")
-	c, err := config.Load(file, true)
+	load := func() (*config.Config, error) { return config.Load(file, true) }
+	if w.nested != "" {
+		file = w.nested
+		load = func() (*config.Config, error) { return config.LoadOf(file) }
+	}
+	c, err := load()
 	if err != nil {
 		return nil, err
 	}
+	workspace := cmp.Or(w.of, config.DefaultWorkspaceName)
 	if workspace == config.DefaultWorkspaceName && c.Service.BaseURL == "" && len(c.Workspaces) > 0 {
 		return nil, nil // the top level has only what is common, and is not run
 	}

@@ -88,7 +88,11 @@ func (r *trialRunner) run(ctx context.Context, trials []*trial, tell func(*outco
 // try runs one test; nil is one that did not come to its end.
 func (r *trialRunner) try(ctx context.Context, stop context.CancelCauseFunc, t *trial) *outcome {
 	began := time.Now()
-	o := ruletest.Options{Set: t.set, Media: t.media, Location: t.zone, NoFaults: !r.faults, Progress: func(*rules.Test, string) { r.progress() }}
+	o := ruletest.Options{Set: t.set, Media: t.media, NoFaults: !r.faults, Progress: func(*rules.Test, string) { r.progress() }}
+	if w := t.settings; w != nil {
+		o.Location, o.People, o.Systems = w.Timezone, w.People, systems(w)
+		o.Safety = rules.TestSafety{PerConversation: w.Safety.MessagesPerConversation, Messages: w.Safety.Messages, Internal: w.Safety.Internal}
+	}
 	result, err := ruletest.Run(ctx, o, t.test)
 	switch {
 	case ctx.Err() != nil:

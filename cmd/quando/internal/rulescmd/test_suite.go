@@ -8,11 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/rules"
@@ -20,7 +18,7 @@ import (
 
 // A suite is the rule set of a workspace with its tests.
 type suite struct {
-	workspace *testedWorkspace
+	workspace *ruleWorkspace
 	set       *rules.Set
 	problems  rules.Problems
 	only      []string // the files whose tests were asked for; empty is all
@@ -34,19 +32,19 @@ type trial struct {
 	workspace string // empty if there is only one
 	set       *rules.Set
 	media     fs.FS
-	zone      *time.Location // nil is the usual one
+	settings  *config.Workspace // of the configuration; nil if there is none
 }
 
 // readSuites reads what the paths name, each workspace by itself.
 func readSuites(cmd *cobra.Command, paths []string) ([]*suite, error) {
-	var roots []string
-	for _, path := range paths {
-		roots = append(roots, filepath.Clean(path))
-	}
-	finder, err := newWorkspaceFinder(cmd, roots)
+	main, found, err := config.LoadForRules(cmd)
 	if err != nil {
 		return nil, err
 	}
+	if !found {
+		main = nil
+	}
+	finder := newWorkspaceFinder(cmd, main, paths, config.LoadForRulesOf)
 	more, only, err := rulesBeside(cmd, paths)
 	if err != nil {
 		return nil, err
@@ -65,7 +63,7 @@ func readSuites(cmd *cobra.Command, paths []string) ([]*suite, error) {
 	}
 	var list []*suite
 	for _, w := range workspaces {
-		s := &suite{workspace: w, only: only, roots: roots, folders: make(map[string]*rules.Set)}
+		s := &suite{workspace: w, only: only, roots: finder.roots, folders: make(map[string]*rules.Set)}
 		completed, err := finder.complete(cmd, w)
 		if err != nil {
 			return nil, err
@@ -73,7 +71,7 @@ func readSuites(cmd *cobra.Command, paths []string) ([]*suite, error) {
 		if completed && len(only) == 0 {
 			s.only = names
 		}
-		s.set, s.problems = rules.Compile(w.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+		s.set, s.problems = w.compile()
 		list = append(list, s)
 	}
 	return list, nil
@@ -126,8 +124,7 @@ func (s *suite) trials() ([]*trial, error) {
 		if len(set.Rules) == 0 {
 			return nil, fmt.Errorf("%s:%d: there are no rules to test: name their file too", test.File, test.Line)
 		}
-		zone, media := s.surroundings(test.File)
-		list = append(list, &trial{test: test, set: set, media: media, zone: zone})
+		list = append(list, &trial{test: test, set: set, media: s.media(test.File), settings: s.workspace.settings()})
 	}
 	return list, nil
 }
@@ -190,27 +187,21 @@ func within(folder, file string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// surroundings returns the zone and the media of a test: those of the workspace that its file
-// belongs to, and where there is none, the zone of the configuration and the nearest folder media
-// above the file, as far as the paths that were named.
-func (s *suite) surroundings(file string) (*time.Location, fs.FS) {
-	var zone *time.Location
+// media returns the media of a test: those of the workspace that its file belongs to, and where
+// there is none, the nearest folder media above the file, as far as the paths that were named.
+func (s *suite) media(file string) fs.FS {
 	if c := s.workspace.config; c != nil {
-		zone = c.Timezone
 		if of := owner(configured(c), file); of != nil {
-			if w, named := c.Workspaces[of.name]; named {
-				zone = w.Timezone
-			}
-			return zone, config.MediaFolder(config.MediaPath(of.root))
+			return config.MediaFolder(config.MediaPath(of.root))
 		}
 	}
 	folder := filepath.Dir(file)
 	for at := folder; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(filepath.Join(at, "media")); err == nil && info.IsDir() {
-			return zone, config.MediaFolder(filepath.Join(at, "media"))
+			return config.MediaFolder(filepath.Join(at, "media"))
 		}
 		if slices.Contains(s.roots, at) || filepath.Dir(at) == at || at == "." || strings.HasSuffix(at, "..") {
-			return zone, config.MediaFolder(filepath.Join(folder, "media"))
+			return config.MediaFolder(filepath.Join(folder, "media"))
 		}
 	}
 }

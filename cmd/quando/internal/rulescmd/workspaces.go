@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,46 +12,128 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/service"
 )
 
-// A testedWorkspace is the rule files of one workspace that are tested together.
-type testedWorkspace struct {
+// A ruleWorkspace is the rule files of one workspace, which are checked and tested together.
+type ruleWorkspace struct {
 	name   string         // in the configuration, or its folder
+	of     string         // its name in the configuration; empty if the files may be of any
 	root   string         // where all its rules are; empty is the files that were named
 	config *config.Config // nil if there is none
+	nested string         // the file of the configuration, if it is not the one at hand
 	files  []*rules.File
+}
+
+// settings returns what the configuration says of the workspace; nil if there is none. What may be
+// of any workspace has the people and the systems of all of them.
+func (t *ruleWorkspace) settings() *config.Workspace {
+	if t.config == nil {
+		return nil
+	}
+	if t.of != "" {
+		return t.config.Named(t.of)
+	}
+	all := t.config.Workspace
+	all.People = maps.Clone(all.People)
+	for _, name := range slices.Sorted(maps.Keys(t.config.Workspaces)) {
+		w := t.config.Workspaces[name]
+		all.HTTPRequest.Allow = slices.Concat(all.HTTPRequest.Allow, w.HTTPRequest.Allow)
+		for person, phone := range w.People {
+			if all.People == nil {
+				all.People = make(service.People)
+			}
+			if _, err := all.People.Find(person); err != nil {
+				all.People[person] = phone
+			}
+		}
+	}
+	return &all
+}
+
+// compile compiles the rules, and checks them against the configuration.
+func (t *ruleWorkspace) compile() (*rules.Set, rules.Problems) {
+	w := t.settings()
+	o := rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside}
+	if w != nil {
+		o.People = w.People.Names()
+	}
+	set, problems := rules.Compile(t.files, o)
+	return set, append(problems, checkAddresses(w, set)...)
+}
+
+// systems returns the other systems that rules may call; nil is all of them, where no configuration
+// says which, or only the machine knows that runs the rules.
+func systems(w *config.Workspace) []builtin.HTTPHost {
+	if w == nil {
+		return nil
+	}
+	hosts := []builtin.HTTPHost{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(w.HTTPRequest.Allow))) {
+		if strings.Contains(name, "${") {
+			return nil
+		}
+		hosts = append(hosts, builtin.HTTPHost{Host: name})
+	}
+	return hosts
+}
+
+// checkAddresses finds calls of systems that are not on the list of the configuration.
+func checkAddresses(w *config.Workspace, set *rules.Set) (problems rules.Problems) {
+	hosts := systems(w)
+	if hosts == nil {
+		return nil
+	}
+	list, err := builtin.NewAllowList(hosts)
+	for _, use := range set.Addresses() {
+		if err != nil {
+			return append(problems, use.Problem(phrases.Sprintf("%v", err), phrases.Sprintf("mend http_request.allow in the configuration")))
+		}
+		if why := list.Check(use.Name); why != nil {
+			_, host, _ := strings.Cut(use.Name, "://")
+			problems = append(problems, use.Problem(phrases.Sprintf("%v", why), cmp.Or(source.DidYouMean(host, w.HTTPRequest.Allow), phrases.Sprintf("write %s", "http_request: { allow: ["+host+"] }"))))
+		}
+	}
+	return problems
 }
 
 // A workspaceFinder finds the workspace that a rule file belongs to. A workspace is what the
 // configuration at hand says, or a configuration in the file's folder or one above it, as far as
 // the paths that were named.
 type workspaceFinder struct {
-	main   *config.Config     // nil if there is none
-	file   string             // of the configuration at hand
-	usual  []*testedWorkspace // of the configuration at hand, the default one first
-	roots  []string           // the paths that were named
+	main   *config.Config   // nil if there is none
+	file   string           // of the configuration at hand
+	usual  []*ruleWorkspace // of the configuration at hand, the default one first
+	roots  []string         // the paths that were named
 	nested map[string]*config.Config
+	load   func(file string) (*config.Config, error) // reads the configuration of a folder
 }
 
 // configFile is the name of a configuration.
 const configFile = "quando.yaml"
 
-func newWorkspaceFinder(cmd *cobra.Command, roots []string) (*workspaceFinder, error) {
-	file, _ := cmd.Flags().GetString("config")
-	w := &workspaceFinder{file: file, roots: roots, nested: make(map[string]*config.Config)}
-	c, found, err := config.LoadPart(cmd, "rules", "timezone")
-	if err != nil {
-		return nil, err
+// newWorkspaceFinder takes the configuration at hand, nil if there is none.
+func newWorkspaceFinder(cmd *cobra.Command, main *config.Config, paths []string, load func(file string) (*config.Config, error)) *workspaceFinder {
+	w := &workspaceFinder{main: main, nested: make(map[string]*config.Config), load: load}
+	w.file, _ = cmd.Flags().GetString("config")
+	for _, path := range paths {
+		w.roots = append(w.roots, filepath.Clean(path))
 	}
-	if w.usual = configured(c); found {
-		w.main = c
-		return w, nil
+	if main != nil {
+		w.usual = configured(main)
+		return w
 	}
+	none := config.Default()
+	none.Folder = filepath.Dir(w.file)
+	w.usual = configured(none)
 	w.usual[0].config = nil
-	return w, nil
+	return w
 }
 
 // namedFiles returns the files that the paths name; without a path, those of all workspaces.
@@ -73,9 +156,9 @@ func (w *workspaceFinder) namedFiles(cmd *cobra.Command, paths []string) ([]stri
 }
 
 // split takes the files of different workspaces apart, in the order of the files.
-func (w *workspaceFinder) split(files []*rules.File) ([]*testedWorkspace, error) {
-	var list []*testedWorkspace
-	var usual *testedWorkspace
+func (w *workspaceFinder) split(files []*rules.File) ([]*ruleWorkspace, error) {
+	var list []*ruleWorkspace
+	var usual *ruleWorkspace
 	var free []*rules.File // those that no configuration knows
 	for _, f := range files {
 		of, err := w.find(f.Name)
@@ -102,16 +185,16 @@ func (w *workspaceFinder) split(files []*rules.File) ([]*testedWorkspace, error)
 		group.config = w.main
 		list = append(list, group)
 	}
-	slices.SortStableFunc(list, func(a, b *testedWorkspace) int { return cmp.Compare(a.files[0].Name, b.files[0].Name) })
+	slices.SortStableFunc(list, func(a, b *ruleWorkspace) int { return cmp.Compare(a.files[0].Name, b.files[0].Name) })
 	return list, nil
 }
 
 // is reports whether two are the same workspace.
-func (t *testedWorkspace) is(o *testedWorkspace) bool { return t.name == o.name && t.root == o.root }
+func (t *ruleWorkspace) is(o *ruleWorkspace) bool { return t.name == o.name && t.root == o.root }
 
-// joins reports whether files that no configuration knows are tested with the default workspace:
+// joins reports whether files that no configuration knows belong to the default workspace:
 // tests without rules, and where there is no other workspace, whatever fits to its rules.
-func (w *workspaceFinder) joins(group, usual *testedWorkspace) bool {
+func (w *workspaceFinder) joins(group, usual *ruleWorkspace) bool {
 	if !slices.ContainsFunc(group.files, func(f *rules.File) bool { return !f.IsTest() }) {
 		return true
 	}
@@ -119,14 +202,16 @@ func (w *workspaceFinder) joins(group, usual *testedWorkspace) bool {
 }
 
 // find returns the workspace of a file; nil if no configuration knows it.
-func (w *workspaceFinder) find(file string) (*testedWorkspace, error) {
+func (w *workspaceFinder) find(file string) (*ruleWorkspace, error) {
 	for at := filepath.Dir(file); !sameFile(at, filepath.Dir(w.file)); at = filepath.Dir(at) {
 		c, err := w.configIn(at)
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
-			return inConfig(c, at, file), nil
+			of := inConfig(c, at, file)
+			of.nested = filepath.Join(at, configFile)
+			return of, nil
 		}
 		if w.isRoot(at) || filepath.Dir(at) == at || at == "." || strings.HasSuffix(at, "..") {
 			break
@@ -154,7 +239,7 @@ func (w *workspaceFinder) configIn(folder string) (*config.Config, error) {
 		w.nested[folder] = nil
 		return nil, nil
 	}
-	c, err := config.LoadPartOf(file, "rules", "timezone")
+	c, err := w.load(file)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +256,7 @@ func sameFile(a, b string) bool {
 
 // inConfig returns the workspace of a file in a folder that has a configuration of its own. If that
 // has only one, the file belongs to it wherever it is; the rules may be beside the configuration.
-func inConfig(c *config.Config, folder, file string) *testedWorkspace {
+func inConfig(c *config.Config, folder, file string) *ruleWorkspace {
 	list := configured(c)
 	of := owner(list, file)
 	switch {
@@ -179,7 +264,7 @@ func inConfig(c *config.Config, folder, file string) *testedWorkspace {
 		of.name = folder + " " + of.name
 		return of
 	case len(list) > 1:
-		return &testedWorkspace{name: folder, root: folder, config: c}
+		return &ruleWorkspace{name: folder, of: config.DefaultWorkspaceName, root: folder, config: c}
 	}
 	of = list[0]
 	of.name = folder
@@ -190,17 +275,17 @@ func inConfig(c *config.Config, folder, file string) *testedWorkspace {
 }
 
 // configured lists the workspaces of a configuration, the default one first.
-func configured(c *config.Config) []*testedWorkspace {
-	list := []*testedWorkspace{{name: config.DefaultWorkspaceName, root: filepath.Clean(c.Path(c.Rules)), config: c}}
+func configured(c *config.Config) []*ruleWorkspace {
+	list := []*ruleWorkspace{{name: config.DefaultWorkspaceName, of: config.DefaultWorkspaceName, root: filepath.Clean(c.Path(c.Rules)), config: c}}
 	for name, w := range c.Workspaces {
-		list = append(list, &testedWorkspace{name: name, root: filepath.Clean(c.Path(w.Rules)), config: c})
+		list = append(list, &ruleWorkspace{name: name, of: name, root: filepath.Clean(c.Path(w.Rules)), config: c})
 	}
-	slices.SortFunc(list[1:], func(a, b *testedWorkspace) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(list[1:], func(a, b *ruleWorkspace) int { return cmp.Compare(a.name, b.name) })
 	return list
 }
 
 // owner returns the workspace whose rules a file is among; of those in each other, the innermost.
-func owner(list []*testedWorkspace, file string) (of *testedWorkspace) {
+func owner(list []*ruleWorkspace, file string) (of *ruleWorkspace) {
 	for _, w := range list {
 		if absoluteWithin(w.root, file) && (of == nil || len(w.root) >= len(of.root)) {
 			of = w
@@ -212,13 +297,13 @@ func owner(list []*testedWorkspace, file string) (of *testedWorkspace) {
 // splitByFolder takes files apart that no configuration knows. They are one workspace, unless that
 // cannot be: where two of them have a rule of the same id, or different calendars of one name, and
 // are in different folders of one that has no rules itself, each of these folders is a workspace.
-func splitByFolder(folder string, files []*rules.File) []*testedWorkspace {
+func splitByFolder(folder string, files []*rules.File) []*ruleWorkspace {
 	if len(files) == 0 {
 		return nil
 	}
 	here := func(f *rules.File) bool { return filepath.Dir(f.Name) == folder && !f.IsTest() }
 	if !rules.Clash(files) || slices.ContainsFunc(files, here) {
-		return []*testedWorkspace{{name: folder, files: files}}
+		return []*ruleWorkspace{{name: folder, files: files}}
 	}
 	var folders []string
 	parts := make(map[string][]*rules.File)
@@ -233,10 +318,10 @@ func splitByFolder(folder string, files []*rules.File) []*testedWorkspace {
 		}
 		parts[part] = append(parts[part], f)
 	}
-	var out []*testedWorkspace
+	var out []*ruleWorkspace
 	for _, part := range folders {
 		if part == folder {
-			out = append(out, &testedWorkspace{name: folder, files: parts[part]})
+			out = append(out, &ruleWorkspace{name: folder, files: parts[part]})
 			continue
 		}
 		for _, group := range splitByFolder(part, parts[part]) {
@@ -263,7 +348,7 @@ func commonFolder(files []*rules.File) string {
 
 // complete adds the rules of the workspace that were not named, if a test runs with all of them. It
 // reports whether it did.
-func (w *workspaceFinder) complete(cmd *cobra.Command, t *testedWorkspace) (bool, error) {
+func (w *workspaceFinder) complete(cmd *cobra.Command, t *ruleWorkspace) (bool, error) {
 	if !slices.ContainsFunc(t.files, (*rules.File).RunsAll) {
 		return false, nil
 	}
