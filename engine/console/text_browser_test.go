@@ -190,14 +190,14 @@ func TestTheCursorStopsOnAChip(t *testing.T) {
 	}
 }
 
-// TestAChipIsCopied shows that what is copied is the expression, and that a pasted one is a chip.
-func TestAChipIsCopied(t *testing.T) {
+// TestAChipIsItsExpression shows that the expression is what is copied, that a pasted one is a chip,
+// and where an expression ends.
+func TestAChipIsItsExpression(t *testing.T) {
 	b := newTextField(t)
 	b.begins("Oi {{ contact.name }}")
 	b.presses(kb.ArrowLeft)
 	const event = `(() => { const clipboardData = new DataTransfer(); if (%[2]q) clipboardData.setData("text/plain", %[2]q);
 		document.querySelector("#field .cm-content").dispatchEvent(new ClipboardEvent(%[1]q, { clipboardData, bubbles: true, cancelable: true })); return clipboardData.getData("text/plain") })()`
-	b.until(`document.querySelector("#field .text-chip-chosen")`)
 	if got := evaluate[string](b, fmt.Sprintf(event, "cut", "")); got != "{{ contact.name }}" {
 		t.Errorf("%q was copied", got)
 	}
@@ -207,6 +207,18 @@ func TestAChipIsCopied(t *testing.T) {
 	}
 	evaluate[string](b, fmt.Sprintf(event, "paste", "{{contact.name}},\r\n{{ attendance.protocol }}"))
 	b.has("Oi {{contact.name}},\n{{ attendance.protocol }}", "Oi [nome do cliente],\n[protocolo]")
+
+	for _, c := range []struct{ text, seen string }{
+		{`a {{ {"a": {"b": 1}}.a.b }}}`, `a [{"a": {"b": 1}}.a.b]}`},
+		{"{{ '}}' + \"\\\"}}\" + `\\` }}!", "['}}' + \"\\\"}}\" + `\\`]!"},
+		{"a {{ contact\n.name }} b", "a [contact\n.name] b"},
+		{"{{ contact.name } }} {{ it's {{ contact.name }}", "{{ contact.name } }} {{ it's [nome do cliente]"},
+		{"{{ }}{{contact.name}}", "[{{ }}][nome do cliente]"},
+		{"one\r\ntwo\rthree", "one\r\ntwo\rthree"},
+	} {
+		evaluate[bool](b, fmt.Sprintf(`window.field.set(%q), true`, c.text))
+		b.has(c.text, c.seen)
+	}
 }
 
 // TestATextWithChipsIsForEverybody shows that the field works with a mouse, a screen reader, a dark

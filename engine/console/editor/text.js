@@ -81,12 +81,12 @@ function text(parent, options) {
     const { words, hand } = wordsOf(expression);
     return hand ? state.phrase("by hand: $", words) : words;
   };
-  const isOn = (selection, chip) => selection.main.from === chip.from && selection.main.to === chip.to;
 
   function draw(state, selection, list) {
     return Decoration.set(list.map((chip) => {
       const { words, hand } = wordsOf(chip.expression);
-      const widget = new Chip(words, Boolean(hand), nameOf(state, chip.expression), isOn(selection, chip));
+      const within = selection.main.from <= chip.from && chip.to <= selection.main.to;
+      const widget = new Chip(words, Boolean(hand), nameOf(state, chip.expression), within);
       return Decoration.replace({ widget }).range(chip.from, chip.to);
     }));
   }
@@ -102,7 +102,8 @@ function text(parent, options) {
     },
     provide: (field) => [EditorView.decorations.from(field, (v) => v.shown), EditorView.atomicRanges.of((view) => view.state.field(field).shown)],
   });
-  const chosen = (state) => state.field(chips).list.find((chip) => isOn(state.selection, chip));
+  // chosen is the chip that the cursor is on.
+  const chosen = (state) => state.field(chips).list.find((c) => c.from === state.selection.main.from && c.to === state.selection.main.to);
 
   function describe(list) {
     for (const chip of list || []) described.set(chip.expression, chip);
@@ -127,6 +128,7 @@ function text(parent, options) {
 
   // put writes something in the place of a range, and leaves the cursor behind it.
   function put(view, from, to, insert, more) {
+    if (view.state.readOnly) return;
     view.dispatch({ changes: { from, to, insert }, selection: EditorSelection.cursor(from + insert.length), scrollIntoView: true, userEvent: "input", ...more });
   }
 
@@ -177,7 +179,7 @@ function text(parent, options) {
     if (on) return state.phrase("$ chosen: Enter changes it, Backspace removes it", nameOf(state, on.expression));
     if (!docChanged) return "";
     const now = state.field(chips).list.map((c) => c.expression), before = startState.field(chips).list.map((c) => c.expression);
-    const without = (all, some) => some.reduce((left, e) => (left.includes(e) ? left.toSpliced(left.indexOf(e), 1) : left), all);
+    const without = (all, some) => all.filter((e, i) => all.slice(0, i + 1).filter((x) => x === e).length > some.filter((x) => x === e).length);
     const say = (phrase, list) => (list.length ? [state.phrase(phrase, list.map((e) => nameOf(state, e)).join(", "))] : []);
     return [...say("$ removed", without(before, now)), ...say("$ inserted", without(now, before))].join(". ");
   }

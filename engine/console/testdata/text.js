@@ -1,5 +1,5 @@
 // A page with nothing but the field: what it is told is kept where the test looks for it.
-const insert = document.getElementById("insert"), formats = document.getElementById("formats");
+const formats = document.getElementById("formats");
 window.told = [];
 window.field = window.quandoEditor.text(document.getElementById("field"), {
   text: "Olá {{ contact.first_name }}! Estamos fechados e voltamos {{ next_open('office').Format('Monday, 15:04') }}. É urgente?",
@@ -23,9 +23,8 @@ window.field = window.quandoEditor.text(document.getElementById("field"), {
   changed(text) { window.told.push(text); },
   pick(expression, rect, chip) {
     window.picked = { expression, x: rect.x, y: rect.y, width: rect.width };
-    formats.hidden = false;
     formats.onclick = () => chip.replace("next_open('office').Format('02/01 15:04')");
     formats.focus();
   },
 });
-insert.addEventListener("click", () => window.field.insert());
+document.getElementById("insert").addEventListener("click", () => window.field.insert());
