@@ -248,6 +248,9 @@ func TestATextWithChipsIsForEverybody(t *testing.T) {
 	evaluate[bool](b, `window.field.set(window.field.text + " {{ upper(contact.name) + ' do atendimento ' + attendance.protocol }}"), true`)
 	b.tap(`#field .text-chip`)
 	b.until(`window.picked?.expression === "contact.first_name" && document.activeElement.id === "formats"`)
+	if evaluate[bool](b, `window.picked.typing`) {
+		t.Error("a tap on a chip opens the keyboard")
+	}
 	b.isGood("phone-text", "pt")
 	b.theme("light")
 	b.tap("#insert")

@@ -22,7 +22,7 @@ window.field = window.quandoEditor.text(document.getElementById("field"), {
   ],
   changed(text) { window.told.push(text); },
   pick(expression, rect, chip) {
-    window.picked = { expression, x: rect.x, y: rect.y, width: rect.width };
+    window.picked = { expression, width: rect.width, typing: document.getElementById("field").contains(document.activeElement) };
     formats.onclick = () => chip.replace("next_open('office').Format('02/01 15:04')");
     formats.focus();
   },
