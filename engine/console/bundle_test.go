@@ -15,7 +15,7 @@ import (
 // there.
 func TestBundle(t *testing.T) {
 	sum := sha256.New()
-	for _, name := range []string{"editor.js", "build.js", "package.json", "package-lock.json"} {
+	for _, name := range []string{"editor.js", "replace.js", "text.js", "build.js", "package.json", "package-lock.json"} {
 		sum.Write(must(os.ReadFile("editor/" + name)))
 	}
 	first, _, _ := strings.Cut(string(must(os.ReadFile("assets/editor.min.js"))), "\n")

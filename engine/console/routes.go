@@ -128,6 +128,11 @@ func secureHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
+// allowStyles lets in the styles that bear a nonce.
+func allowStyles(h http.Header, nonce string) {
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), "style-src 'self'", "style-src 'self' 'nonce-"+nonce+"'", 1))
+}
+
 // answer identifies the user and checks the role.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	user, refused := c.gate.Identify(r, c.log)

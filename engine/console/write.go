@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -213,7 +212,6 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 // showStyled shows a page whose script may add styles, with a random nonce.
 func (q *request) showStyled(status int, name, nav, title string, body any) error {
 	q.nonce = rand.Text()
-	h := q.w.Header()
-	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), "style-src 'self'", "style-src 'self' 'nonce-"+q.nonce+"'", 1))
+	allowStyles(q.w.Header(), q.nonce)
 	return q.showAs(status, name, nav, title, body)
 }

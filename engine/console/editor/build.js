@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const sources = ["editor.js", "build.js", "package.json", "package-lock.json"];
+const sources = ["editor.js", "replace.js", "text.js", "build.js", "package.json", "package-lock.json"];
 const hash = createHash("sha256");
 for (const name of sources) hash.update(readFileSync(name));
 

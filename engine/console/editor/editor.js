@@ -1,6 +1,6 @@
 // The YAML side of the page on which rules are written: CodeMirror, which asks the console for problems and for what could be written next. It knows nothing
 // of rules itself.
-import { EditorState, Compartment, Transaction } from "@codemirror/state";
+import { EditorState, Compartment } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers, drawSelection, highlightActiveLine, highlightSpecialChars } from "@codemirror/view";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { syntaxHighlighting, indentUnit, bracketMatching } from "@codemirror/language";
@@ -8,6 +8,8 @@ import { yaml } from "@codemirror/lang-yaml";
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { classHighlighter } from "@lezer/highlight";
+import { isFromPage, replaceText } from "./replace.js";
+import { text } from "./text.js";
 
 // The console counts lines and columns from 1, and columns in characters; CodeMirror counts UTF-16 units.
 function offsetOf(doc, line, column) {
@@ -65,9 +67,7 @@ function create(parent, options) {
         keymap.of([...completionKeymap, ...lintKeymap.filter((k) => k.key === "F8"), ...defaultKeymap, ...historyKeymap]),
         dark.of(EditorView.darkTheme.of(media.matches)),
         EditorView.updateListener.of((update) => {
-          if (!update.docChanged) return;
-          const byPerson = !update.transactions.some((t) => t.annotation(Transaction.userEvent) === "form");
-          options.changed(view.state.doc.toString(), byPerson);
+          if (update.docChanged) options.changed(view.state.doc.toString(), !isFromPage(update));
         }),
       ],
     }),
@@ -75,16 +75,7 @@ function create(parent, options) {
   media.addEventListener("change", () => view.dispatch({ effects: dark.reconfigure(EditorView.darkTheme.of(media.matches)) }));
   return {
     get text() { return view.state.doc.toString(); },
-    // What the form writes changes only the lines that differ, so that the cursor stays and one step back undoes it.
-    set(text) {
-      const old = view.state.doc.toString();
-      if (old === text) return;
-      let from = 0;
-      while (from < old.length && from < text.length && old[from] === text[from]) from++;
-      let end = 0;
-      while (end < old.length - from && end < text.length - from && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
-      view.dispatch({ changes: { from, to: old.length - end, insert: text.slice(from, text.length - end) }, userEvent: "form" });
-    },
+    set(text) { replaceText(view, text); },
     problems(list) { view.dispatch(setDiagnostics(view.state, diagnostics(view.state.doc, list))); },
     go(line, column) {
       view.dispatch({ selection: { anchor: offsetOf(view.state.doc, line, column) }, scrollIntoView: true });
@@ -102,4 +93,4 @@ async function complete(context, options) {
   return { from: context.pos - typed.slice(typed.length - found.length).join("").length, options: found.options, validFor: /^[\w.-]*$/ };
 }
 
-window.quandoEditor = { create };
+window.quandoEditor = { create, text };
