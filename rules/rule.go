@@ -57,7 +57,8 @@ type Rule struct {
 	FromAny     bool // events that the engine itself caused start it too
 	Max         int  // unfinished runs of the same key
 
-	TakesClaimed bool // events that a wait_for of another run took start it too
+	TakesClaimed  bool // events that a wait_for of another run took start it too
+	TakesInternal bool // events in chats of the company's own start it too
 
 	Version string // the hash of everything that decides what the rule does
 	File    string

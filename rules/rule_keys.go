@@ -20,6 +20,7 @@ var RuleKeys = []RuleKey{
 	{"when", "required", "an event's name, a list of them, a pattern such as `kanban.card.*`, `manual`, or a schedule"},
 	{"from", "`others`", "`any` lets events that the engine itself caused start this rule too; a rule never starts itself"},
 	{"claimed", "`skip`", "`run` lets an event start this rule although a `wait_for` of another run took it as its answer"},
+	{"internal", "`skip`", "`run` lets an event in a chat of our own start this rule: one with a person of `people`, or one that `safety.internal` of the configuration names"},
 	{"gather", "off", "`{quiet, at_most}`: collects events of the same `by` until `quiet` has passed without another, at most `at_most`; the run sees them as `events` and `messages`, the last as `event`"},
 	{"if", "always", "an expression, or a list that must all be true, taken in order"},
 	{"by", "the lane", "an expression: what \"the same\" means for `mode`, `limit` and `gather`; the conversation, else the card, else the attendance, else the event"},
@@ -34,10 +35,11 @@ var RuleKeys = []RuleKey{
 
 // ruleValues are the only values that some keys can have.
 var ruleValues = map[string][]string{
-	"stage":   {"draft", "shadow", "live"},
-	"from":    {"others", "any"},
-	"claimed": {"skip", "run"},
-	"mode":    {"queued", "single", "restart", "parallel"},
+	"stage":    {"draft", "shadow", "live"},
+	"from":     {"others", "any"},
+	"claimed":  {"skip", "run"},
+	"internal": {"skip", "run"},
+	"mode":     {"queued", "single", "restart", "parallel"},
 }
 
 // Values returns the only values that the key can have, or nil.

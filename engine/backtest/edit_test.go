@@ -169,6 +169,24 @@ func TestEdits(t *testing.T) {
 }
 
 // The team's past activity is known only as far as it was read.
+// TestEditsInOwnChats shows that what was in a chat of our own starts no rule of a replay either,
+// unless it says so.
+func TestEditsInOwnChats(t *testing.T) {
+	tell(t, `
+rules:
+  - { id: away, when: message.received, do: [{ send_message: Closed }] }
+`, `
+      - { customer: Ana, says: hello }
+      - { customer: Bia, says: ok }
+      - { at: "+5m" }
+    safety: { internal: ["+5511977776666"] }
+`, func(s *scene) {
+		s.effects(s.edit(), "Fri 17:50 Ana send_message Closed")
+		s.expect(s.edit("id: away,", "id: away, internal: run,"), "away, Bia: nothing (internal) -> send_message Closed")
+		s.effects(s.edit("id: away,", "id: away2,"), "Fri 17:50 Ana send_message Closed")
+	})
+}
+
 func TestEditsOfWhoWasActive(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		s.expect(s.edit(`      - not human_active("15m")`+"\n", "")) // Bia is limited anyway

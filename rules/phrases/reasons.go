@@ -7,6 +7,7 @@ const (
 	DidThis            Code = "reason.own.rule"
 	CameOfItself       Code = "reason.own.loop"
 	ClaimedBy          Code = "reason.claimed"
+	InternalChat       Code = "reason.internal"
 	TooOld             Code = "reason.late.old"
 	TickMissed         Code = "reason.late.tick"
 	LaterTick          Code = "reason.late.later_tick"
@@ -41,6 +42,7 @@ var engineReasons = table{
 	RuleGone:           {"there is no such rule any more, or it is a draft", "tal regra já não existe, ou ela é um rascunho"},
 	DidThis:            {"the rule %s did this", "a regra %s fez isto"},
 	ClaimedBy:          {"it answers run %d of the rule %s", "ele responde à execução %d da regra %s"},
+	InternalChat:       {"the chat of %s is one of our own", "a conversa de %s é uma das nossas"},
 	CameOfItself:       {"it came of this rule itself", "isto veio desta própria regra"},
 	TooOld:             {"it is %s old, and late: skip_after is %s", "ele tem %s, e late: skip_after é %s"},
 	TickMissed:         {"the tick was %s ago, and late: run is none", "o toque foi há %s, e late: run é none"},
