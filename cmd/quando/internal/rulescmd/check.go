@@ -167,7 +167,7 @@ func checkAddresses(c *config.Config, workspace string, set *rules.Set) (problem
 }
 
 // engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook
-// told, and to look after the webhook.
+// told, to look after the webhook, and to know which chats are the company's own.
 func engineScopes(report *cli.Report, c *config.Config, workspace string, set *rules.Set) {
 	w := config.DefaultWorkspace()
 	if c != nil && c.Named(workspace) != nil {
@@ -175,6 +175,11 @@ func engineScopes(report *cli.Report, c *config.Config, workspace string, set *r
 	}
 	if w.Service.Webhook.PublicURL != "" {
 		report.Need("webhooks:manage", "the webhook, which the engine looks after")
+	}
+	if len(w.People)+len(w.Safety.Internal) > 0 {
+		const own phrases.Word = "which chats are our own"
+		report.Need("contacts:read", own)
+		report.Need("conversations:read", own)
 	}
 	if w.Backfill.Every == 0 {
 		return
