@@ -141,7 +141,7 @@ rules:
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, text, func(o *deskOptions) {
-				o.safety.Internal = func(_ context.Context, about actions.Subject) (string, error) {
+				o.safety.Internal = func(_ context.Context, about actions.Subject, _ func() (any, error)) (string, error) {
 					if len(c.errs) > 0 {
 						err := c.errs[0]
 						c.errs = c.errs[1:]

@@ -36,7 +36,8 @@ func (k *walk) isInternal(ctx context.Context) bool {
 	if !ok || k.workspace.Safety.Internal == nil {
 		return false
 	}
-	whose, err := k.workspace.Safety.Internal(ctx, actions.Subject{Conversation: id})
+	about := actions.Subject{Conversation: id}
+	whose, err := k.workspace.Safety.Internal(ctx, about, func() (any, error) { return k.workspace.Desk.Fact(ctx, "contact", new(about)) })
 	if err != nil {
 		k.engine.log.Warn("whether a conversation is internal is not known, so its messages are counted", "workspace", k.run.Workspace, "error", Discreet(err))
 	}
@@ -54,7 +55,7 @@ func (j *judge) internalChat(ctx context.Context, e *journal.Event, f *facts, ow
 	if err := f.load(ctx); err != nil {
 		return "", err
 	}
-	whose, err := j.workspace.Safety.Internal(f.asking(ctx), *f.about)
+	whose, err := j.workspace.Safety.Internal(f.asking(ctx), *f.about, func() (any, error) { return f.Fact(ctx, "contact") })
 	switch {
 	case actions.IsDenied(err), actions.IsPermanent(err):
 		j.engine.log.Warn("whether a conversation is internal is not known, so its events start rules", "workspace", e.Workspace, "error", Discreet(err))

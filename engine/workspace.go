@@ -40,10 +40,10 @@ type Safety struct {
 	PerConversation duration.Rate
 	Messages        duration.Rate
 
-	// Internal returns whose chat a conversation is, or that of a contact, if it is one of the
-	// company's own, such as a supervisor's; empty if it is a customer's. Messages to such a chat are
-	// not counted, and its events start no rules. It may be nil.
-	Internal func(ctx context.Context, about actions.Subject) (whose string, err error)
+	// Internal returns whose chat something is in, if it is one of the company's own, such as a
+	// supervisor's; empty if it is a customer's. Messages to such a chat are not counted, and its
+	// events start no rules. It may have to ask for the contact. It may be nil.
+	Internal func(ctx context.Context, about actions.Subject, contact func() (any, error)) (whose string, err error)
 }
 
 // DefaultSafety are the bounds of a workspace that names no others.

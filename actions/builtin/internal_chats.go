@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -12,11 +13,11 @@ import (
 // maxKnownChats bounds how many conversations are remembered.
 const maxKnownChats = 10_000
 
-// InternalChats returns a function that says whose chat a conversation is, or without one the chat
-// with a contact, if it is one of these, which are phones or ids of conversations, or that of a
-// person of the team: the person's name, otherwise the phone or id. It looks up the phone of a
-// conversation once. It returns nil if there are no such chats.
-func (d *Desk) InternalChats(list []string) func(ctx context.Context, about actions.Subject) (whose string, err error) {
+// InternalChats returns a function that says whose chat something is in, if it is one of these,
+// which are phones or ids of conversations, or that of a person of the team: the person's name,
+// otherwise the phone or id. It asks for the contact once. It returns nil if there are no such
+// chats.
+func (d *Desk) InternalChats(list []string) func(ctx context.Context, about actions.Subject, contact func() (any, error)) (whose string, err error) {
 	var chats []internalChat
 	for _, name := range d.desk.people.Names() {
 		chats = append(chats, internalChat{d.desk.people[name].Number, name})
@@ -27,38 +28,41 @@ func (d *Desk) InternalChats(list []string) func(ctx context.Context, about acti
 	if len(chats) == 0 {
 		return nil
 	}
+	find := func(is func(chat string) bool) string {
+		if i := slices.IndexFunc(chats, func(c internalChat) bool { return is(c.chat) }); i >= 0 {
+			return chats[i].whose
+		}
+		return ""
+	}
 	var mu sync.Mutex
-	known := make(map[actions.Subject]string)
-	return func(ctx context.Context, about actions.Subject) (string, error) {
-		if about.Conversation != "" {
-			about = actions.Subject{Conversation: about.Conversation} // in a group, the contact may be whoever wrote
-		} else if about = (actions.Subject{Contact: about.Contact}); about.Contact == "" {
+	known := make(map[string]string) // by the id of the contact or, if that is not known, of the conversation
+	return func(_ context.Context, about actions.Subject, contact func() (any, error)) (string, error) {
+		key := cmp.Or(about.Contact, about.Conversation)
+		if key == "" {
 			return "", nil
 		}
-		if i := slices.IndexFunc(chats, func(c internalChat) bool { return sameID(c.chat, about.Conversation) }); i >= 0 {
-			return chats[i].whose, nil
+		if whose := find(func(chat string) bool { return sameID(chat, about.Conversation) }); whose != "" {
+			return whose, nil
 		}
 		mu.Lock()
-		whose, ok := known[about]
+		whose, ok := known[key]
 		mu.Unlock()
 		if ok {
 			return whose, nil
 		}
-		contact, err := d.Fact(ctx, "contact", new(about))
+		fact, err := contact()
 		if err != nil {
 			return "", err
 		}
-		fact, _ := contact.(map[string]any)
-		phone, _ := fact["phone"].(string)
-		if i := slices.IndexFunc(chats, func(c internalChat) bool { return service.SamePhone(c.chat, phone) }); i >= 0 {
-			whose = chats[i].whose
-		}
+		fields, _ := fact.(map[string]any)
+		phone, _ := fields["phone"].(string)
+		whose = find(func(chat string) bool { return service.SamePhone(chat, phone) })
 		mu.Lock()
 		defer mu.Unlock()
 		if len(known) >= maxKnownChats {
 			clear(known)
 		}
-		known[about] = whose
+		known[key] = whose
 		return whose, nil
 	}
 }

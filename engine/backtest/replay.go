@@ -95,7 +95,7 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 }
 
 // internalChat returns whose chat an event was in, as recorded.
-func (r *replay) internalChat(ctx context.Context, _ actions.Subject) (whose string, err error) {
+func (r *replay) internalChat(ctx context.Context, _ actions.Subject, _ func() (any, error)) (whose string, err error) {
 	q, ok := engine.InquiryOf(ctx)
 	if !ok {
 		return "", nil // nothing bounds the messages of a replay

@@ -41,7 +41,9 @@ func newOffice(t *testing.T, text string) *office {
 	return o
 }
 
-func (o *office) ownChat(context.Context, actions.Subject) (string, error) { return o.own, nil }
+func (o *office) ownChat(context.Context, actions.Subject, func() (any, error)) (string, error) {
+	return o.own, nil
+}
 
 // load makes these the rules, and returns them.
 func (o *office) load(text string) *rules.Set {
