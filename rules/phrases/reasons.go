@@ -33,6 +33,10 @@ const (
 	NoneCame           Code = "reason.wait_for.none"
 	EndedUnwatched     Code = "reason.wait.unwatched"
 	NoList             Code = "reason.for_each.no_list"
+	NoListText         Code = "reason.for_each.a_text"
+	NoListNumber       Code = "reason.for_each.a_number"
+	NoListFlag         Code = "reason.for_each.true_or_false"
+	NoListObject       Code = "reason.for_each.an_object"
 	TooManyItems       Code = "reason.for_each.max"
 )
 
@@ -68,6 +72,10 @@ var engineReasons = table{
 	Items:              {"%d items", "%d itens"},
 	NoneCame:           {"none came", "nenhum chegou"},
 	EndedUnwatched:     {"its time ended while no engine was there: what was not told is looked for first", "seu tempo acabou enquanto não havia nenhum motor: primeiro se procura o que não foi contado"},
-	NoList:             {"for_each: %s gives no list", "for_each: %s não dá uma lista"},
+	NoList:             {"for_each: %s gives %s, and a list is needed", "for_each: %s dá %s, e é preciso uma lista"},
+	NoListText:         {"a text", "um texto"},
+	NoListNumber:       {"a number", "um número"},
+	NoListFlag:         {"true or false", "verdadeiro ou falso"},
+	NoListObject:       {"an object", "um objeto"},
 	TooManyItems:       {"for_each: %s gives %d items, and max is %d", "for_each: %s dá %d itens, e max é %d"},
 }
