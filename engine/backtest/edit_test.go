@@ -187,6 +187,28 @@ rules:
 	})
 }
 
+// TestEditsElsewhere shows that what a rule does in a conversation that it took up is told of that
+// conversation.
+func TestEditsElsewhere(t *testing.T) {
+	tell(t, `
+rules:
+  - id: both
+    when: message.received
+    if: contact.name == "Ana"
+    do:
+      - add_labels: [one]
+      - read_conversation: { conversation: { phone: "+5511977776666", channel: Main } }
+      - add_labels: [two]
+`, `
+      - { customer: Bia, says: hi }
+      - { at: "+1m", customer: Ana, says: hello }
+      - { at: "+5m" }
+`, func(s *scene) {
+		s.effects(s.edit(), "Fri 17:51 Ana add_labels [one]", "Fri 17:51 Bia add_labels [two]")
+		s.effects(s.edit("[two]", "[three]"), "Fri 17:51 Ana add_labels [one]", "Fri 17:51 Bia add_labels [three]")
+	})
+}
+
 func TestEditsOfWhoWasActive(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		s.expect(s.edit(`      - not human_active("15m")`+"\n", "")) // Bia is limited anyway
