@@ -38,6 +38,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	if rec.Args == nil {
 		rec.Args, _ = encode(withoutSecrets(s.Schema, args)) // shown to people; the call records its own request
 	}
+	if k.facts.elsewhere {
+		rec.Elsewhere = k.facts.about.Conversation
+	}
 	if rec.Intent != nil && rec.Answered {
 		k.callError = errors.New(taken.Error) // unmarked: the last attempt is known to have had no effect
 	}

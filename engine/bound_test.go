@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/duration"
 )
@@ -116,5 +119,46 @@ rules:
 	d.pass(2 * time.Hour)
 	if mutes := must(d.journal.Mutes(t.Context(), d.clock.Now())); len(mutes) > 0 {
 		t.Errorf("still muted: %+v", mutes)
+	}
+}
+
+// TestInternalVerdict shows that the verdict on an event in a chat of our own says whose it is. If
+// the desk cannot tell now, the rules wait for it; if it never can, they start.
+func TestInternalVerdict(t *testing.T) {
+	const text = `
+rules:
+  - { id: customers, when: message.received, do: [log: x] }
+  - { id: everybody, when: message.received, internal: run, do: [log: x] }
+`
+	for name, c := range map[string]struct {
+		errs []error // of the first calls
+		want journal.Outcome
+	}{
+		"known":         {nil, journal.Internal},
+		"known later":   {[]error{errors.New("503"), errors.New("503")}, journal.Internal},
+		"no such scope": {[]error{actions.Denied(errors.New("contacts:read"))}, journal.Fired},
+		"never known":   {[]error{actions.Permanent(errors.New("gone"))}, journal.Fired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, text, func(o *deskOptions) {
+				o.safety.Internal = func(_ context.Context, about actions.Subject, _ func() (any, error)) (string, error) {
+					if len(c.errs) > 0 {
+						err := c.errs[0]
+						c.errs = c.errs[1:]
+						return "", err
+					}
+					return map[bool]string{true: "Carla"}[about.Conversation != ""], nil
+				}
+			})
+			d.customer(ana, "ok")
+			d.pass(time.Minute)
+			d.wantOutcomes("customers", c.want)
+			d.wantOutcomes("everybody", journal.Fired)
+			for _, e := range must(d.journal.ListEvents(t.Context(), journal.EventFilter{Rule: "customers", Limit: 1})) {
+				if v := e.Verdicts[0]; c.want == journal.Internal && v.Error != "the chat of Carla is one of our own" {
+					t.Errorf("%s: %s", v.Rule, v.Error)
+				}
+			}
+		})
 	}
 }

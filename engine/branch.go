@@ -140,7 +140,16 @@ func (k *walk) evaluateList(s *rules.Step, rec *record) (*phrases.Phrase, error)
 	}
 	list, ok := items.([]any)
 	if !ok && items != nil {
-		return nil, phrases.New(phrases.NoList, s.In.Text)
+		kind := phrases.NoListNumber
+		switch items.(type) {
+		case string:
+			kind = phrases.NoListText
+		case bool:
+			kind = phrases.NoListFlag
+		case map[string]any:
+			kind = phrases.NoListObject
+		}
+		return nil, phrases.New(phrases.NoList, s.In.Text, phrases.New(kind))
 	}
 	if len(list) > s.MaxItems {
 		return nil, phrases.New(phrases.TooManyItems, s.In.Text, len(list), s.MaxItems)

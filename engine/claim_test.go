@@ -266,3 +266,15 @@ func TestClaimSurvives(t *testing.T) {
 		d.wantOutcomes("greet", journal.Fired, journal.Claimed, journal.Fired)
 	})
 }
+
+// TestSurveyClosesWhatItsAnswerOpened shows that a rule closes the attendance that the answer to its
+// question has opened, and that this close starts no rule, not even the same one.
+func TestSurveyClosesWhatItsAnswerOpened(t *testing.T) {
+	d := asked(t, strings.Replace(quietSurvey, "  - { id: greet", "      - close_attendance: { conversation: '{{ conversation.id }}' }\n  - { id: greet", 1))
+	d.customer(ana, "5")
+	d.pass(time.Minute)
+	d.expect(send+"Thank you for 5", "POST /conversations/{id}/attendance/close")
+	d.pass(48 * time.Hour)
+	d.expect()
+	d.wantOutcomes("survey", journal.Fired, journal.Own)
+}

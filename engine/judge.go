@@ -35,12 +35,16 @@ func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 	if err != nil {
 		return nil, err
 	}
+	internal, err := j.internalChat(ctx, e, f, own, candidates)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]prospect, len(candidates))
 	verdicts := make([]journal.Verdict, len(candidates))
 	for i, rule := range candidates {
 		p := &list[i]
 		p.rule, p.verdict = rule, &verdicts[i]
-		if err := j.judge(ctx, p, e, f, own, claim); err != nil {
+		if err := j.judge(ctx, p, e, f, own, claim, internal); err != nil {
 			return nil, err
 		}
 		if p.verdict.Outcome == journal.Fired && isListTick(rule, e) {
@@ -83,7 +87,7 @@ func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 }
 
 // judge decides whether a rule fires. An error means that this is not known yet.
-func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused, claim *claim) error {
+func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused, claim *claim, internal string) error {
 	rule := p.rule
 	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: recordedStage(rule.Stage)}
 	because := func(o journal.Outcome, reason *phrases.Phrase) error {
@@ -104,6 +108,9 @@ func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 	}
 	if claim != nil && !rule.TakesClaimed {
 		return because(journal.Claimed, phrases.New(phrases.ClaimedBy, claim.Run, claim.Rule))
+	}
+	if internal != "" && !rule.TakesInternal {
+		return because(journal.Internal, phrases.New(phrases.InternalChat, internal))
 	}
 	late, err := j.lateReason(ctx, rule, e, j.now().Sub(e.CreatedAt))
 	if err != nil {

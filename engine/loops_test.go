@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -246,4 +248,34 @@ rules:
 	d.pass(10 * time.Minute)
 	d.expect()
 	d.wantStates("it", journal.Done)
+}
+
+// TestLoopOverNoList shows that a for_each over what is no list says what it is instead, and where.
+func TestLoopOverNoList(t *testing.T) {
+	for answer, want := range map[string]struct{ in, why string }{
+		`"closed today"`:    {"today.json", "for_each: today.json gives a text, and a list is needed"},
+		`{"people": "Ana"}`: {"today.json.people ?? []", "for_each: today.json.people ?? [] gives a text, and a list is needed"},
+		`{"people": {}}`:    {"today.json.people", "for_each: today.json.people gives an object, and a list is needed"},
+		`["Ana"]`:           {"today.json.people ?? []", "today.json is a list, and people is a field of an object; its items are today.json[0] and so on, and for_each goes through today.json itself"},
+		`"nobody"`:          {"today.json?.people ?? []", "today.json is a text, and people is a field of an object"},
+	} {
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, answer)
+		}))
+		d := newDesk(t, fmt.Sprintf(`
+rules:
+  - id: it
+    when: message.received
+    do:
+      - { http_request: { method: GET, url: "%s/birthdays" }, id: today }
+      - for_each: { in: %q, do: [{ log: "{{ item }}" }] }
+`, other.URL, want.in), (&outside{Server: other}).allow)
+		d.customer(ana, "hello")
+		d.pass(time.Minute)
+		other.Close()
+		if r := d.runs("it")[0]; !strings.HasSuffix(r.Reason, want.why) {
+			t.Errorf("%s in %s: %s %q, want %q", want.in, answer, r.State, r.Reason, want.why)
+		}
+	}
 }

@@ -18,6 +18,7 @@ type Record struct {
 	Args      json.RawMessage
 	Value     json.RawMessage // its result
 	Answers   journal.Answers // of the desk
+	Elsewhere string          // the conversation that the step is about, if a step took up another than the event's own
 
 	Wait  string    // of a wait, its text in the rule: 15m of office
 	Until time.Time // of a wait
@@ -34,7 +35,7 @@ func ReadRecord(s *journal.Step) (Record, error) {
 		return Record{}, err
 	}
 	return Record{
-		At: r.At, Ended: r.Ended, Reason: r.Reason, Why: r.Why, Args: r.Args, Value: r.Value, Answers: r.Answers, Wait: r.Wait, Until: r.Until,
+		At: r.At, Ended: r.Ended, Reason: r.Reason, Why: r.Why, Args: r.Args, Value: r.Value, Answers: r.Answers, Elsewhere: r.Elsewhere, Wait: r.Wait, Until: r.Until,
 		Intent: r.Intent, Receipts: r.Receipts,
 	}, nil
 }

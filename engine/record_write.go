@@ -30,6 +30,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.object("values", r.Values)
 	w.raw("args", r.Args)
 	w.answers("answers", r.Answers)
+	w.text("elsewhere", r.Elsewhere)
 	w.flag("allowed", r.Allowed)
 	if r.Branch != nil {
 		w.b = strconv.AppendInt(w.name("branch"), int64(*r.Branch), 10)

@@ -36,11 +36,35 @@ func (k *walk) isInternal(ctx context.Context) bool {
 	if !ok || k.workspace.Safety.Internal == nil {
 		return false
 	}
-	internal, err := k.workspace.Safety.Internal(ctx, id)
+	about := actions.Subject{Conversation: id}
+	whose, err := k.workspace.Safety.Internal(ctx, about, func() (any, error) { return k.workspace.Desk.Fact(ctx, "contact", new(about)) })
 	if err != nil {
 		k.engine.log.Warn("whether a conversation is internal is not known, so its messages are counted", "workspace", k.run.Workspace, "error", Discreet(err))
 	}
-	return internal
+	return whose != ""
+}
+
+// internalChat returns whose chat an event is in, if it is one of the company's own and keeps one
+// of the candidates from starting; empty otherwise. If that will never be known, it is a
+// customer's. A person who starts a rule by hand means it.
+func (j *judge) internalChat(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, candidates []*rules.Rule) (string, error) {
+	skips := func(r *rules.Rule) bool { return !r.TakesInternal && (own == nil || r.FromAny) }
+	if j.workspace.Safety.Internal == nil || e.Type == vocabulary.Manual || !slices.ContainsFunc(candidates, skips) {
+		return "", nil
+	}
+	if err := f.load(ctx); err != nil {
+		return "", err
+	}
+	whose, err := j.workspace.Safety.Internal(f.asking(ctx), *f.about, func() (any, error) { return f.Fact(ctx, "contact") })
+	switch {
+	case actions.IsDenied(err), actions.IsPermanent(err):
+		j.engine.log.Warn("whether a conversation is internal is not known, so its events start rules", "workspace", e.Workspace, "error", Discreet(err))
+	case err != nil:
+		return "", &deskError{err}
+	case whose != "":
+		f.recordAnswer(journal.AnswerInternal, whose)
+	}
+	return whose, nil
 }
 
 // holdForSafety keeps back a message that exceeds a safety bound. It places a hold on the rule

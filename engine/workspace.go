@@ -40,9 +40,10 @@ type Safety struct {
 	PerConversation duration.Rate
 	Messages        duration.Rate
 
-	// Internal reports whether a conversation is a chat of the company's own, such as a supervisor's:
-	// messages to it are not counted. It may be nil.
-	Internal func(ctx context.Context, conversation string) (bool, error)
+	// Internal returns whose chat something is in, if it is one of the company's own, such as a
+	// supervisor's; empty if it is a customer's. Messages to such a chat are not counted, and its
+	// events start no rules. It may have to ask for the contact. It may be nil.
+	Internal func(ctx context.Context, about actions.Subject, contact func() (any, error)) (whose string, err error)
 }
 
 // DefaultSafety are the bounds of a workspace that names no others.

@@ -413,6 +413,13 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 	c.reads(lookups[a.Refers])
 }
 
+// mentionedBeside records which arguments may stand beside the names that were recorded since.
+func (c *compiler) mentionedBeside(since int, args []Arg) {
+	for i := range c.rule.names[since:] {
+		c.rule.names[since+i].beside = args
+	}
+}
+
 // place returns where an offset of a value of the rule stands, for problems that are found later.
 func (c *compiler) place(n *source.Node, offset int) Problem {
 	p := n.AtOffset(offset, source.Error, nil, nil)

@@ -138,6 +138,10 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		s, _ := c.choice(v, "claimed", ruleValues["claimed"])
 		r.TakesClaimed = s == "run"
 	}
+	if v := n.Get("internal"); v != nil {
+		s, _ := c.choice(v, "internal", ruleValues["internal"])
+		r.TakesInternal = s == "run"
+	}
 	if v := n.Get("if"); v != nil {
 		c.notEmpty(v, "if", say("leave it out for a rule that always fires"))
 		var all []condition

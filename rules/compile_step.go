@@ -259,6 +259,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 			c.argumentScopes(a, value)
 		}
 	}
+	c.mentionedBeside(mentioned, schema.Args)
 	if board := s.Args["board"]; board != nil {
 		for i := range c.rule.names[mentioned:] {
 			c.rule.names[mentioned+i].Board, _ = board.constant.(string)

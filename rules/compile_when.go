@@ -311,7 +311,7 @@ func (c *compiler) where(n *source.Node) {
 	if !c.mapping(w, "where", argNames(args)...) {
 		return
 	}
-	tick := c.environment(nil, false)
+	tick, mentioned := c.environment(nil, false), len(c.rule.names)
 	for _, p := range w.Pairs {
 		for _, a := range args {
 			if a.Name == p.Key.Value {
@@ -321,6 +321,7 @@ func (c *compiler) where(n *source.Node) {
 			}
 		}
 	}
+	c.mentionedBeside(mentioned, args)
 }
 
 // An Each is what a schedule can go through, for the documentation and for editors.

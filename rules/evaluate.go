@@ -111,7 +111,7 @@ func (e *Evaluation) Value(x *Expression) (any, error) {
 	e.spent, e.gathered = 0, x.env.gathers
 	out, err := e.vm.Run(x.program, e.env)
 	if err != nil {
-		return nil, runError(err)
+		return nil, e.runError(x, err)
 	}
 	return byName(out), nil
 }
@@ -260,13 +260,16 @@ var (
 	operation  = regexp.MustCompile(`^invalid operation: (.+)$`)
 )
 
-func runError(err error) error {
+func (e *Evaluation) runError(x *Expression, err error) error {
 	var f *file.Error
 	if !errors.As(err, &f) {
 		return &ExpressionError{Message: plainTypes(err.Error()), Err: err}
 	}
 	message := f.Message
+	wrong := e.fieldOfNoObject(x, f)
 	switch {
+	case wrong != "":
+		message = wrong
 	case strings.Contains(message, "memory budget exceeded"):
 		message = errBudget.Error()
 	case strings.Contains(message, "cannot fetch"):
@@ -288,6 +291,39 @@ func runError(err error) error {
 		message = string(r[:maxMessage]) + "…"
 	}
 	return &ExpressionError{Message: plainTypes(message), Err: f.Prev}
+}
+
+var (
+	noField = regexp.MustCompile(`^(?:cannot fetch .* from (?:string|bool|int|float64|\[\].*)|invalid operation: int\(string\))$`)
+	member  = regexp.MustCompile(`([\pL_][\pL\pN_.?]*?)\??\.$`) // what stands before the name of a field
+)
+
+// fieldOfNoObject says what an expression reads a field of, if that is no object: what another
+// system answers may be a list, or a text. It returns an empty text for any other failure.
+func (e *Evaluation) fieldOfNoObject(x *Expression, f *file.Error) string {
+	text := []rune(x.Text)
+	if !noField.MatchString(f.Message) || f.From <= 0 || f.From >= f.To || f.To > len(text) {
+		return ""
+	}
+	before := member.FindStringSubmatch(string(text[:f.From]))
+	if before == nil {
+		return ""
+	}
+	path := strings.ReplaceAll(before[1], "?", "")
+	var is any = e.env
+	for _, name := range strings.Split(path, ".") {
+		fields, _ := is.(map[string]any)
+		is = fields[name]
+	}
+	what := "no object"
+	if is != nil {
+		what = inWords(is)
+	}
+	message := fmt.Sprintf("%s is %s, and %s is a field of an object", path, what, string(text[f.From:f.To]))
+	if _, ok := is.([]any); ok {
+		message += fmt.Sprintf("; its items are %s[0] and so on, and for_each goes through %s itself", path, path)
+	}
+	return message
 }
 
 // maxMessage bounds the reason of an error, in characters.

@@ -110,6 +110,9 @@ func TestVerdict(t *testing.T) {
 		{"a wrong type", `event.data.channel > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "a text > a number cannot be worked out"},
 		{"not a condition", `event.data.channel`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "the condition gives a text, where true or false is needed"},
 		{"nothing to compare", `contact.company > "a"`, rules.Failed, []rules.NamedValue{{"contact.company", nil}}, "nothing > a text cannot be worked out; use ?? to give another value where one is missing"},
+		{"a field of a text", `(event.data.channel.name ?? "") == ""`, rules.Failed, nil, "event.data.channel is a text, and name is a field of an object"},
+		{"a field of a list", `len(event.data?.tags?.people ?? []) > 0`, rules.Failed, nil, "event.data.tags is a list, and people is a field of an object; its items are event.data.tags[0] and so on, and for_each goes through event.data.tags itself"},
+		{"a field of a number", `event.data.priority.value > 3`, rules.Failed, nil, "event.data.priority is a number, and value is a field of an object"},
 		{"a text that is no number", `int(event.data.channel) > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, `"web" is not a number`},
 	}
 	for _, tt := range tests {

@@ -57,7 +57,8 @@ type Rule struct {
 	FromAny     bool // events that the engine itself caused start it too
 	Max         int  // unfinished runs of the same key
 
-	TakesClaimed bool // events that a wait_for of another run took start it too
+	TakesClaimed  bool // events that a wait_for of another run took start it too
+	TakesInternal bool // events in chats of the company's own start it too
 
 	Version string // the hash of everything that decides what the rule does
 	File    string
@@ -191,7 +192,16 @@ type NameUse struct {
 	Board string // of a stage, where the step names it
 	Field string // that an expression compares with the name, exactly as it is written
 
-	place Problem // where the name stands
+	place  Problem // where the name stands
+	beside []Arg   // the arguments that may stand there
+}
+
+// Beside returns the argument beside the name that takes names of a kind; empty if there is none.
+func (u NameUse) Beside(kind string) string {
+	if i := slices.IndexFunc(u.beside, func(a Arg) bool { return a.Refers == kind }); i >= 0 {
+		return u.beside[i].Name
+	}
+	return ""
 }
 
 // Problem returns a problem at the place of the name.

@@ -120,6 +120,7 @@ func ruleSchema(ref func(string) object) object {
 		"when":      {"anyOf": []object{event, {"enum": []string{"manual"}}, {"type": "array", "minItems": 1, "items": object{"anyOf": []object{event, {"enum": []string{"manual"}}}}}, ref("schedule")}},
 		"from":      {"enum": ruleValues["from"]},
 		"claimed":   {"enum": ruleValues["claimed"]},
+		"internal":  {"enum": ruleValues["internal"]},
 		"gather":    {"type": "object", "additionalProperties": false, "required": []string{"quiet"}, "properties": object{"quiet": ref("duration"), "at_most": ref("duration")}},
 		"if":        oneOrMany(ref("expression")),
 		"by":        ref("expression"),

@@ -23,8 +23,8 @@ var closeAttendance = rules.Schema{
 }
 
 // planCloseAttendance plans to close the run's attendance. The call names only the conversation, so
-// it must not close a newer attendance of the customer. Of another conversation it is the present
-// attendance.
+// it must not close a newer attendance of the customer. Of a conversation that the step names, be
+// it the run's own, it is the present attendance.
 func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callClose); ok {
 		return done(nil)
@@ -40,7 +40,7 @@ func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions
 		return actions.Next{}, err
 	case current == "":
 		return alreadyDone(nil, phrases.NoOpenAttendance)
-	case s.Attendance != "" && s.Attendance != current && conversationLane(s, id) == "":
+	case s.Attendance != "" && s.Attendance != current && !a.has("conversation"):
 		return alreadyDone(nil, phrases.AttendanceClosed)
 	}
 	return planCall(s, callClose, actions.Intent{Lane: conversationLane(s, id), Emits: closeAttendance.Emits},

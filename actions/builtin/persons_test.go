@@ -176,6 +176,19 @@ func TestCloseOfAnOlderAttendanceMakesNoCall(t *testing.T) {
 	d.wantEffects(closeOp, 0)
 }
 
+// TestCloseOfANamedConversation shows that a step that names the run's own conversation closes what
+// is open in it now, such as the attendance that the answer to a survey has opened.
+func TestCloseOfANamedConversation(t *testing.T) {
+	d := newDesk(t)
+	must(d.TeamClose(sandbox.TeamClose{Conversation: d.conversation, Person: "Bruno"}))
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "5"}))
+	wantOutcome(t, d.do("close_attendance", m{"conversation": d.conversation}), actions.Done, "")
+	d.wantEffects(closeOp, 1)
+	if now, err := d.client.CurrentAttendance(t.Context(), d.conversation); err != nil || now != nil && now.Status == service.StatusOpen {
+		t.Errorf("still open: %+v, %v", now, err)
+	}
+}
+
 // TestCloseOfWhatWasJustClosed closes the attendance between the read and the call: the service
 // refuses, and the step is done.
 func TestCloseOfWhatWasJustClosed(t *testing.T) {

@@ -94,6 +94,8 @@ func TestCheckOnline(t *testing.T) {
       - transfer: Carla
       - transfer: { person: Support }
       - set_sector: Carla
+      - list_attendances: { sector: Carla }
+      - list_conversations: { assignee: Support }
 `)
 	clitest.WriteFile(t, config, "timezone: America/Sao_Paulo\n")
 	code, out, errOut := quando(t, "check", "--online", "--config", config, file)

@@ -78,8 +78,9 @@ type Effect struct {
 	About     actions.Subject
 	Who       string // the customer's name, if known
 
-	args string // as they are recorded, to compare them
-	seq  int64  // of the event: the order at one time
+	elsewhere bool   // a step took up another conversation than the event's own
+	args      string // as they are recorded, to compare them
+	seq       int64  // of the event: the order at one time
 }
 
 // A Difference is an event that a rule would have treated differently.

@@ -185,10 +185,18 @@ func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slac
 		return
 	}
 	for i := range was.treat.Effects {
-		was.treat.Effects[i].Who = was.who
+		was.treat.Effects[i].concerns(was)
 	}
 	d := Difference{Rule: p.rule, Event: p.event, At: was.at, Who: was.who, Was: was.treat, Would: *would, seq: was.seq}
 	r.Differences = append(r.Differences, d)
+}
+
+// concerns names the customer of an effect: that of the event, unless a step took up another
+// conversation.
+func (e *Effect) concerns(of *recorded) {
+	if !e.elsewhere {
+		e.Who = of.who
+	}
 }
 
 // told reports whether any of it lies in the window.
@@ -207,7 +215,8 @@ func (b *bench) told(at time.Time, list ...*Treatment) bool {
 // addEffects notes the effects of a treatment, and its gaps.
 func (r *Result) addEffects(b *bench, p pair, of *recorded, t *Treatment) {
 	for i := range t.Effects {
-		t.Effects[i].Who, t.Effects[i].seq = of.who, of.seq
+		t.Effects[i].concerns(of)
+		t.Effects[i].seq = of.seq
 		if b.within(t.Effects[i].At) {
 			r.Effects = append(r.Effects, t.Effects[i])
 		}

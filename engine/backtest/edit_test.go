@@ -169,6 +169,46 @@ func TestEdits(t *testing.T) {
 }
 
 // The team's past activity is known only as far as it was read.
+// TestEditsInOwnChats shows that what was in a chat of our own starts no rule of a replay either,
+// unless it says so.
+func TestEditsInOwnChats(t *testing.T) {
+	tell(t, `
+rules:
+  - { id: away, when: message.received, do: [{ send_message: Closed }] }
+`, `
+      - { customer: Ana, says: hello }
+      - { customer: Bia, says: ok }
+      - { at: "+5m" }
+    safety: { internal: ["+5511977776666"] }
+`, func(s *scene) {
+		s.effects(s.edit(), "Fri 17:50 Ana send_message Closed")
+		s.expect(s.edit("id: away,", "id: away, internal: run,"), "away, Bia: nothing (internal) -> send_message Closed")
+		s.effects(s.edit("id: away,", "id: away2,"), "Fri 17:50 Ana send_message Closed")
+	})
+}
+
+// TestEditsElsewhere shows that what a rule does in a conversation that it took up is told of that
+// conversation.
+func TestEditsElsewhere(t *testing.T) {
+	tell(t, `
+rules:
+  - id: both
+    when: message.received
+    if: contact.name == "Ana"
+    do:
+      - add_labels: [one]
+      - read_conversation: { conversation: { phone: "+5511977776666", channel: Main } }
+      - add_labels: [two]
+`, `
+      - { customer: Bia, says: hi }
+      - { at: "+1m", customer: Ana, says: hello }
+      - { at: "+5m" }
+`, func(s *scene) {
+		s.effects(s.edit(), "Fri 17:51 Ana add_labels [one]", "Fri 17:51 Bia add_labels [two]")
+		s.effects(s.edit("[two]", "[three]"), "Fri 17:51 Ana add_labels [one]", "Fri 17:51 Bia add_labels [three]")
+	})
+}
+
 func TestEditsOfWhoWasActive(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		s.expect(s.edit(`      - not human_active("15m")`+"\n", "")) // Bia is limited anyway

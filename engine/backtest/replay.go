@@ -84,7 +84,7 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 	if err != nil {
 		return err
 	}
-	w := engine.Workspace{Name: r.Workspace, Actions: registry, Desk: recordedDesk{r}, Location: r.Location}
+	w := engine.Workspace{Name: r.Workspace, Actions: registry, Desk: recordedDesk{r}, Location: r.Location, Safety: engine.Safety{Internal: r.internalChat}}
 	if r.engine, err = engine.New(engine.Options{Journal: r.journal, Observer: r}, w); err != nil {
 		return err
 	}
@@ -92,6 +92,23 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 		return err
 	}
 	return r.feed(ctx, progress)
+}
+
+// internalChat returns whose chat an event was in, as recorded.
+func (r *replay) internalChat(ctx context.Context, _ actions.Subject, _ func() (any, error)) (whose string, err error) {
+	q, ok := engine.InquiryOf(ctx)
+	if !ok {
+		return "", nil // nothing bounds the messages of a replay
+	}
+	p, err := r.past(ctx, q.Event.ID)
+	if err != nil {
+		return "", r.broken(err)
+	}
+	if p.event != nil {
+		v, _ := engine.AnswerTo(p.event.Answers, journal.AnswerInternal)
+		whose, _ = v.(string)
+	}
+	return whose, nil
 }
 
 // broken ends the replay because the record could not be read. The engine would take such an error

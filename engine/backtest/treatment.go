@@ -1,10 +1,12 @@
 package backtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
@@ -14,15 +16,20 @@ import (
 // treatment returns the effects of a run, recorded or replayed, from its steps.
 func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
+	names := make(map[string]string) // of the conversations that steps have read
 	for _, s := range r.Steps {
 		rec, err := engine.ReadRecord(s)
 		if err != nil {
 			return t, err
 		}
+		readName(names, rec)
 		if !changed(s, rec) || rec.Ended.After(b.Until) {
 			continue
 		}
 		e := Effect{Rule: r.Rule, Event: event, At: rec.Ended, Verb: s.Verb, Stage: r.Stage, About: r.About, args: string(rec.Args)}
+		if rec.Elsewhere != "" {
+			e.About, e.Who, e.elsewhere = actions.Subject{Conversation: rec.Elsewhere}, names[rec.Elsewhere], true
+		}
 		if value, err := engine.DecodeValue(rec.Args); err == nil {
 			e.Arguments, _ = shown(value).(map[string]any)
 		}
@@ -32,6 +39,16 @@ func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 		t.State, t.Reason = journal.Waiting, "" // as it stood then
 	}
 	return t, nil
+}
+
+// readName notes the name of a conversation that a step has read.
+func readName(names map[string]string, rec engine.Record) {
+	value, err := engine.DecodeValue(rec.Value)
+	conversation, _ := value.(map[string]any)
+	if id, ok := conversation["id"].(string); ok && err == nil {
+		contact, _ := engine.AnswerTo(rec.Answers, journal.Elsewhere(id, "contact"))
+		names[id] = cmp.Or(nameIn(map[string]any{"conversation": conversation, "contact": contact}), names[id])
+	}
 }
 
 // changed reports whether a step had an effect or, in a shadow run, would have had one. A step that

@@ -37,7 +37,7 @@ func TestFamilies(t *testing.T) {
 	for _, s := range []journal.StepState{journal.StepOpen, journal.StepWaiting, journal.StepDone, journal.StepSkipped, journal.StepSuperseded, journal.StepWould, journal.StepFailed, journal.StepUncertain} {
 		keys = append(keys, "step."+string(s))
 	}
-	for _, o := range []journal.Outcome{journal.Fired, journal.False, journal.Failed, journal.Late, journal.Limited, journal.Skipped, journal.Gathered, journal.Own, journal.Paused, journal.Looped, journal.Claimed} {
+	for _, o := range []journal.Outcome{journal.Fired, journal.False, journal.Failed, journal.Late, journal.Limited, journal.Skipped, journal.Gathered, journal.Own, journal.Paused, journal.Looped, journal.Claimed, journal.Internal} {
 		keys = append(keys, "outcome."+string(o))
 	}
 	for _, k := range []journal.HoldKind{journal.HoldPerson, journal.HoldSafety, journal.HoldRate, journal.HoldKey} {

@@ -58,7 +58,7 @@ func (x *Explainer) Event(ctx context.Context, e *journal.Event) (*Event, error)
 // weight puts what happened, and what went wrong, before what did not happen.
 func weight(o journal.Outcome) int {
 	return slices.Index([]journal.Outcome{
-		journal.Fired, journal.Failed, journal.Limited, journal.Skipped, journal.Gathered, journal.Late, journal.Paused, journal.Looped, journal.Claimed, journal.Own, journal.False,
+		journal.Fired, journal.Failed, journal.Limited, journal.Skipped, journal.Gathered, journal.Late, journal.Paused, journal.Looped, journal.Claimed, journal.Internal, journal.Own, journal.False,
 	}, o)
 }
 

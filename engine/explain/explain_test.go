@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,7 @@ type office struct {
 	engine  *engine.Engine
 	set     *rules.Set
 	catalog *rules.Catalog
+	own     string // whose chat events are in, if it is one of the company's own
 }
 
 func newOffice(t *testing.T, text string) *office {
@@ -34,9 +36,13 @@ func newOffice(t *testing.T, text string) *office {
 	o.journal = must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
 	t.Cleanup(func() { _ = o.journal.Close() })
 	o.catalog = must(rules.NewCatalog())
-	o.engine = must(engine.New(engine.Options{Journal: o.journal}, engine.Workspace{Name: "default", Actions: must(actions.NewRegistry()), Desk: o.worlds}))
+	o.engine = must(engine.New(engine.Options{Journal: o.journal}, engine.Workspace{Name: "default", Actions: must(actions.NewRegistry()), Desk: o.worlds, Safety: engine.Safety{Internal: o.ownChat}}))
 	o.load(text)
 	return o
+}
+
+func (o *office) ownChat(context.Context, actions.Subject, func() (any, error)) (string, error) {
+	return o.own, nil
 }
 
 // load makes these the rules, and returns them.
@@ -217,6 +223,21 @@ rules:
 			t.Errorf("the rule as it was then: %+v", r)
 		}
 	}
+}
+
+// TestOwnChat explains why an event in a chat of our own started no rule.
+func TestOwnChat(t *testing.T) {
+	o := newOffice(t, `
+rules:
+  - { id: a, when: message.received, if: 'message.by == "customer"', do: [log: a] }
+  - { id: b, when: message.received, internal: run, do: [log: a] }
+`)
+	o.own = "Carla"
+	o.happens(0, "e1", "message.received")
+	o.wants("e1", map[string]string{
+		"a": "did: was not asked, because chats of our own start only rules with internal: run: the chat of Carla is one of our own; otherwise it would have fired",
+		"b": "did: fired; run 1 of 17:50, done at 17:50",
+	})
 }
 
 // TestOnly explains rules that are in no set, whatever the set said.

@@ -41,7 +41,7 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 	}
 	words := string(v.Outcome)
 	switch v.Outcome {
-	case journal.Late, journal.Own, journal.Looped, journal.Claimed:
+	case journal.Late, journal.Own, journal.Looped, journal.Claimed, journal.Internal:
 		words = x.t("explain." + phrases.Code(v.Outcome))
 	case journal.Paused:
 		words = x.t("explain.paused", at)

@@ -17,6 +17,10 @@ const AnswerNow = "now()"
 // what caused it.
 const AnswerClaimed = "claimed by"
 
+// AnswerInternal is the question under which it is recorded whose chat the event is in, if it is
+// one of the company's own.
+const AnswerInternal = "internal chat of"
+
 // AnswerLabel is the question under which it is recorded whether the conversation or the contact
 // has a label.
 func AnswerLabel(fact, label string) string {

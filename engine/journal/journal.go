@@ -176,8 +176,9 @@ const (
 	Gathered Outcome = "gathered" // with other events; the rule decides on the last of them
 	Own      Outcome = "own"      // caused by the engine
 	Paused   Outcome = "paused"
-	Looped   Outcome = "looped"  // the rule is in the ancestry of the event
-	Claimed  Outcome = "claimed" // a wait_for took it, or what caused it
+	Looped   Outcome = "looped"   // the rule is in the ancestry of the event
+	Claimed  Outcome = "claimed"  // a wait_for took it, or what caused it
+	Internal Outcome = "internal" // in a chat of the company's own
 )
 
 // A Verdict is the result of an event for one rule, and the reason.

@@ -19,6 +19,8 @@ func (f *Form) text(key string) *string {
 		return &f.From
 	case "claimed":
 		return &f.Claimed
+	case "internal":
+		return &f.Internal
 	case "by":
 		return &f.By
 	case "mode":

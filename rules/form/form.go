@@ -15,8 +15,9 @@ type Form struct {
 	Stage       string   `json:"stage,omitempty"`  // draft, shadow or live
 	Sample      string   `json:"sample,omitempty"` // 10%
 	When        When     `json:"when"`
-	From        string   `json:"from,omitempty"`    // others or any
-	Claimed     string   `json:"claimed,omitempty"` // skip or run
+	From        string   `json:"from,omitempty"`     // others or any
+	Claimed     string   `json:"claimed,omitempty"`  // skip or run
+	Internal    string   `json:"internal,omitempty"` // skip or run
 	Gather      *Gather  `json:"gather,omitempty"`
 	If          []string `json:"if,omitempty"` // expressions that must all be true
 	By          string   `json:"by,omitempty"` // an expression

@@ -41,7 +41,7 @@ func (m *mutator) form(f *form.Form) {
 		pool []string
 	}{
 		"id": {&f.ID, []string{"another-id", "007", "on"}}, "name": {&f.Name, hard}, "description": {&f.Description, hard}, "stage": {&f.Stage, []string{"draft", "live"}},
-		"sample": {&f.Sample, []string{"50%"}}, "from": {&f.From, []string{"any"}}, "claimed": {&f.Claimed, []string{"run"}}, "by": {&f.By, expressions}, "mode": {&f.Mode, []string{"restart"}}, "max": {&f.Max, counts},
+		"sample": {&f.Sample, []string{"50%"}}, "from": {&f.From, []string{"any"}}, "claimed": {&f.Claimed, []string{"run"}}, "internal": {&f.Internal, []string{"run"}}, "by": {&f.By, expressions}, "mode": {&f.Mode, []string{"restart"}}, "max": {&f.Max, counts},
 	} {
 		m.key = key
 		m.text(field.at, key != "id", field.pool...)

@@ -83,6 +83,7 @@ func (s shaper) rule(f form.Form) tree {
 	}
 	one("from", f.From)
 	one("claimed", f.Claimed)
+	one("internal", f.Internal)
 	if g := f.Gather; g != nil {
 		t.put("gather", record("quiet", g.Quiet, "at_most", g.AtMost))
 	}

@@ -120,6 +120,7 @@ var consoleFrame = table{
 	"outcome.limited":    {"its limit was used up", "o limite estava esgotado"},
 	"outcome.skipped":    {"a run of it was under way", "uma execução dela estava em andamento"},
 	"outcome.gathered":   {"gathered with others", "reunido com outros"},
+	"outcome.internal":   {"in a chat of our own", "em uma conversa nossa"},
 	"outcome.claimed":    {"another rule was waiting for this answer", "outra regra esperava por esta resposta"},
 	"outcome.own":        {"Quando itself caused the event", "o próprio Quando causou o evento"},
 	"outcome.paused":     {"it was stopped", "ela estava parada"},

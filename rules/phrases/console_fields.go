@@ -8,6 +8,7 @@ var consoleFields = table{
 	"field.by":             {"By: what counts as the same", "Por: o que conta como o mesmo"},
 	"field.mode":           {"While one is under way", "Enquanto outra está em andamento"},
 	"field.from":           {"From", "De"},
+	"field.internal":       {"Chats of our own", "Conversas nossas"},
 	"field.claimed":        {"Answers that another rule waited for", "Respostas que outra regra esperava"},
 	"field.sample":         {"Share that it acts for", "Parcela em que age"},
 	"field.max":            {"At most", "No máximo"},

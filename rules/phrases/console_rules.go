@@ -27,6 +27,7 @@ var consoleRules = table{
 	"rule.split":          {"It acts for %s of the split “%s”, whose other rules act for the others; for these it only watches", "Age para %s da divisão “%s”, cujas outras regras agem para os outros; para esses só observa"},
 	"rule.sample":         {"It acts for %s; for the rest it only watches", "Age para %s; para o resto só observa"},
 	"rule.from_any":       {"Also for what Quando itself did", "Também para o que o próprio Quando fez"},
+	"rule.internal_run":   {"Also in chats of our own", "Também em conversas nossas"},
 	"rule.claimed_run":    {"Also for answers that another rule waited for", "Também para respostas que outra regra esperava"},
 
 	"when.every":         {"every %s", "a cada %s"},

@@ -11,7 +11,7 @@ var configurationProblems = problemTable{
 	"%q is not the name of a header":                     "%q não é o nome de um cabeçalho",
 	"%q is not the name of one host":                     "%q não é o nome de um só host",
 	"%s is %s: compare %s":                               "%s é %s: compare %s",
-	"%s is %s: { %s: %s }":                               "%s é %s: { %s: %s }",
+	"%s is %s: %s":                                       "%s é %s: %s",
 	"%s is never %q: the service writes it otherwise":    "%s nunca é %q: o serviço escreve de outro jeito",
 	"%s is no time at all":                               "%s não é tempo nenhum",
 	"%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration": "%s não está na lista de sistemas que as regras podem chamar: acrescente-o a http_request.allow na configuração",

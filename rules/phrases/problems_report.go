@@ -24,6 +24,7 @@ var reportWords = problemTable{
 	"names of people and sectors":                       "nomes de pessoas e setores",
 	"cards, names of boards and stages":                 "cartões, nomes de quadros e etapas",
 	"the items that the schedule goes through":          "os itens que a agenda percorre",
+	"which chats are our own":                           "quais conversas são nossas",
 	"the webhook, which the engine looks after":         "o webhook, de que o motor cuida",
 	"events that no webhook told":                       "eventos que nenhum webhook contou",
 }

@@ -7,6 +7,7 @@ const (
 	DidThis            Code = "reason.own.rule"
 	CameOfItself       Code = "reason.own.loop"
 	ClaimedBy          Code = "reason.claimed"
+	InternalChat       Code = "reason.internal"
 	TooOld             Code = "reason.late.old"
 	TickMissed         Code = "reason.late.tick"
 	LaterTick          Code = "reason.late.later_tick"
@@ -32,6 +33,10 @@ const (
 	NoneCame           Code = "reason.wait_for.none"
 	EndedUnwatched     Code = "reason.wait.unwatched"
 	NoList             Code = "reason.for_each.no_list"
+	NoListText         Code = "reason.for_each.a_text"
+	NoListNumber       Code = "reason.for_each.a_number"
+	NoListFlag         Code = "reason.for_each.true_or_false"
+	NoListObject       Code = "reason.for_each.an_object"
 	TooManyItems       Code = "reason.for_each.max"
 )
 
@@ -41,6 +46,7 @@ var engineReasons = table{
 	RuleGone:           {"there is no such rule any more, or it is a draft", "tal regra já não existe, ou ela é um rascunho"},
 	DidThis:            {"the rule %s did this", "a regra %s fez isto"},
 	ClaimedBy:          {"it answers run %d of the rule %s", "ele responde à execução %d da regra %s"},
+	InternalChat:       {"the chat of %s is one of our own", "a conversa de %s é uma das nossas"},
 	CameOfItself:       {"it came of this rule itself", "isto veio desta própria regra"},
 	TooOld:             {"it is %s old, and late: skip_after is %s", "ele tem %s, e late: skip_after é %s"},
 	TickMissed:         {"the tick was %s ago, and late: run is none", "o toque foi há %s, e late: run é none"},
@@ -66,6 +72,10 @@ var engineReasons = table{
 	Items:              {"%d items", "%d itens"},
 	NoneCame:           {"none came", "nenhum chegou"},
 	EndedUnwatched:     {"its time ended while no engine was there: what was not told is looked for first", "seu tempo acabou enquanto não havia nenhum motor: primeiro se procura o que não foi contado"},
-	NoList:             {"for_each: %s gives no list", "for_each: %s não dá uma lista"},
+	NoList:             {"for_each: %s gives %s, and a list is needed", "for_each: %s dá %s, e é preciso uma lista"},
+	NoListText:         {"a text", "um texto"},
+	NoListNumber:       {"a number", "um número"},
+	NoListFlag:         {"true or false", "verdadeiro ou falso"},
+	NoListObject:       {"an object", "um objeto"},
 	TooManyItems:       {"for_each: %s gives %d items, and max is %d", "for_each: %s dá %d itens, e max é %d"},
 }

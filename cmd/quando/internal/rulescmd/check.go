@@ -105,7 +105,7 @@ func workspacesToCheck(cmd *cobra.Command, paths []string, report *cli.Report) (
 }
 
 // engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook
-// told, and to look after the webhook.
+// told, to look after the webhook, and to know which chats are the company's own.
 func engineScopes(report *cli.Report, w *config.Workspace, set *rules.Set) {
 	if w == nil {
 		usual := config.DefaultWorkspace()
@@ -113,6 +113,11 @@ func engineScopes(report *cli.Report, w *config.Workspace, set *rules.Set) {
 	}
 	if w.Service.Webhook.PublicURL != "" {
 		report.Need("webhooks:manage", "the webhook, which the engine looks after")
+	}
+	if len(w.People)+len(w.Safety.Internal) > 0 {
+		const own phrases.Word = "which chats are our own"
+		report.Need("contacts:read", own)
+		report.Need("conversations:read", own)
 	}
 	if w.Backfill.Every == 0 {
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -102,7 +103,11 @@ func (o *onlineCheck) otherKind(ctx context.Context, use rules.NameUse) *phrases
 		field := map[string]string{"person": "assignee_name", "sector": "sector_name"}[other]
 		return phrases.Sprintf("%s is %s: compare %s", use.Name, phrases.Word("a "+other), field)
 	}
-	return phrases.Sprintf("%s is %s: { %s: %s }", use.Name, phrases.Word("a "+other), other, use.Name)
+	write := fmt.Sprintf("transfer: { %s: %s }", other, use.Name)
+	if beside := use.Beside(other); beside != "" {
+		write = fmt.Sprintf("{ %s: %s }", beside, use.Name)
+	}
+	return phrases.Sprintf("%s is %s: %s", use.Name, phrases.Word("a "+other), write)
 }
 
 // exactName reports a name that an expression compares in other letters than the service has it in.

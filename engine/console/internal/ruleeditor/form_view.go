@@ -127,7 +127,7 @@ func (m *FormMaker) View(f form.Form) FormView {
 	}
 	v.More = []Field{
 		m.pick("/mode", "mode", f.Mode, m.keyValues("mode")), m.pick("/from", "from", f.From, m.keyValues("from")),
-		m.pick("/claimed", "claimed", f.Claimed, m.keyValues("claimed")),
+		m.pick("/claimed", "claimed", f.Claimed, m.keyValues("claimed")), m.pick("/internal", "internal", f.Internal, m.keyValues("internal")),
 		m.expression("/by", m.T("field.by"), f.By), m.line("/sample", "sample", f.Sample, false), m.line("/max", "max", f.Max, false),
 	}
 	for i, match := range f.CancelOn {

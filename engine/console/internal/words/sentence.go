@@ -71,6 +71,9 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 	if r.TakesClaimed {
 		s.Besides = append(s.Besides, w.T("rule.claimed_run"))
 	}
+	if r.TakesInternal {
+		s.Besides = append(s.Besides, w.T("rule.internal_run"))
+	}
 	return s
 }
 
