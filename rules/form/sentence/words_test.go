@@ -75,6 +75,10 @@ func TestWords(t *testing.T) {
 		{`(contact.name ?? "") == ""`, "the customer's name is nothing", "o nome do cliente é nada"},
 		{`contact.city == nil`, "the customer's city is missing", "a cidade do cliente não consta"},
 		{`now().Weekday().String() in ["Saturday", "Sunday"]`, "today is one of Saturday, Sunday", "hoje é um destes dias: sábado, domingo"},
+		{`int(now().Weekday()) in [6, 0]`, "the weekday of now is one of Saturday, Sunday", "o dia da semana de agora é um destes valores: sábado, domingo"},
+		{`now().Month().String() == "December"`, "the month of now is December", "o mês de agora é dezembro"},
+		{`next_open("office") - now() > duration("2h")`, "office opens in more than 2 hours", "office abre daqui a mais de 2 horas"},
+		{`next_open("office") - now() >= duration("2h")`, "how long it is until office opens is at least 2 hours", "quanto falta para office abrir é no mínimo 2 horas"},
 		{`now().Format("15:04") >= "18:00"`, "it is 18:00 or later", "são 18:00 ou mais tarde"},
 		{`22 <= now().Hour()`, "it is 22:00 or later", "são 22h ou mais tarde"},
 		{`now() - message.created_at < duration("2d")`, "the moment of the message was less than 2 days ago", "o momento da mensagem foi há menos de 2 dias"},
@@ -200,7 +204,11 @@ func TestEverythingHasWords(t *testing.T) {
 		}
 	}
 	for _, l := range []phrases.Language{phrases.English, phrases.Portuguese} {
-		for _, o := range (sentence.Scope{}).Offers(l) {
+		offers := sentence.Scope{}.Offers(l)
+		for _, insert := range (sentence.Scope{}).Inserts(l) {
+			offers = append(offers, sentence.Scope{}.Operators(l, insert.Term)...)
+		}
+		for _, o := range offers {
 			for _, p := range o.Pieces {
 				if strings.ContainsAny(p.Words, "⟦{") {
 					t.Errorf("an offer reads %q", p.Words)
