@@ -77,7 +77,7 @@ func (w wording) condition(c Condition, at string) []Piece {
 	case c.Hand != "" && w.flat:
 		return []Piece{{Words: w.t("say.by_hand", c.Hand)}}
 	case c.Hand != "":
-		return []Piece{{Words: c.Hand, Blank: at + "hand", Picker: "expression"}}
+		return []Piece{{Words: c.Hand, Blank: at + handBlank, Picker: "expression"}}
 	}
 	form := whole().byKey[0][c.Sentence]
 	if form == nil {
