@@ -218,6 +218,8 @@ var sayings = table{
 	"saying.number.in.not":    {"there is no number in {text}", "não há número em {text}"},
 	"saying.part.in":          {"there is {pattern} in {text}", "há {pattern} em {text}"},
 	"saying.part.in.not":      {"there is no {pattern} in {text}", "não há {pattern} em {text}"},
+	"saying.value.empty":      {"{value} is empty", "{value} está em branco"},
+	"saying.value.empty.not":  {"{value} is not empty", "{value} não está em branco"},
 	"saying.clock.from":       {"it is {clock} or later", "são {clock} ou mais tarde"},
 	"saying.clock.from.not":   {"it is not {clock} yet", "ainda não são {clock}"},
 	"saying.clock.after":      {"it is later than {clock}", "são mais de {clock}"},

@@ -106,7 +106,7 @@ func (f filler) said(form sentence.Form, depth int) sentence.Condition {
 func TestRandomModels(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(*seed, 1))
-	for done := 0; done < *cases; {
+	for done := 0; done < wanted(); {
 		for _, form := range sentence.Sentences() {
 			want := filler{Rand: r}.said(form, 2)
 			data, err := json.Marshal(want)

@@ -130,6 +130,8 @@ func needs(node ast.Node, around int, need map[string]int) {
 // root names what a tree is at its outermost, to find the patterns that may fit it.
 func root(node ast.Node) string {
 	switch n := node.(type) {
+	case *ast.ChainNode:
+		return root(n.Node)
 	case *ast.BinaryNode:
 		return n.Operator
 	case *ast.BuiltinNode:

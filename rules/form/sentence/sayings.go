@@ -94,6 +94,7 @@ var sayings = []saying{
 	{"weekday.in", `now().Weekday().String() in {weekdays}`},
 	{"number.in", `number({text}) != nil`},
 	{"part.in", `extract({text}, {pattern}) != nil`},
+	{"value.empty", `{value} == ""`},
 }
 
 // called are the values among them.

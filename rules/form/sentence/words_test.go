@@ -72,7 +72,7 @@ func TestWords(t *testing.T) {
 		{`score <= 2.5`, "score is at most 2.5", "score é no máximo 2,5"},
 		{`contact.company in vars.companies`, "the customer's company is one of companies", "a empresa do cliente é um destes valores: companies"},
 		{`card.priority not in ["low", "medium"]`, "the card's priority is none of low, medium", "a prioridade do cartão não é nenhum destes valores: baixa, média"},
-		{`(contact.name ?? "") == ""`, "the customer's name is nothing", "o nome do cliente é nada"},
+		{`(contact.name ?? "") == ""`, "the customer's name is empty", "o nome do cliente está em branco"},
 		{`contact.city == nil`, "the customer's city is missing", "a cidade do cliente não consta"},
 		{`now().Weekday().String() in ["Saturday", "Sunday"]`, "today is one of Saturday, Sunday", "hoje é um destes dias: sábado, domingo"},
 		{`int(now().Weekday()) in [6, 0]`, "the weekday of now is one of Saturday, Sunday", "o dia da semana de agora é um destes valores: sábado, domingo"},
