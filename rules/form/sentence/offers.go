@@ -173,9 +173,16 @@ func (s Scope) Operators(l phrases.Language, x Term) (list []Offer) {
 	add := func(c Condition) { list = append(list, Offer{group, c, s.Pieces(l, c), false}) }
 	typ := known.typ
 	switch {
+	case typ != nil && typ.Elem() != nil && len(typ.Elem().Fields()) > 0:
+		for _, key := range []string{"any_item", "every_item", "no_item"} {
+			add(Condition{Sentence: key, Blanks: map[string]Term{"list": x, "condition": {}}})
+		}
+		return list
 	case typ != nil && typ.Elem() != nil:
+		item := Condition{Sentence: "one_of", Blanks: map[string]Term{"x": {Kind: Name, Text: "#"}, "list": {}}}
 		for _, not := range []bool{false, true} {
 			add(Condition{Sentence: "has", Not: not, Blanks: map[string]Term{"item": {}, "list": x}})
+			add(Condition{Sentence: "any_item", Not: not, Blanks: map[string]Term{"list": x, "condition": {Kind: Question, Condition: &item}}})
 		}
 		return list
 	case typ != nil && len(typ.Fields()) > 0:

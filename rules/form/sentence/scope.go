@@ -2,6 +2,7 @@ package sentence
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,8 +33,8 @@ type known struct {
 // are the steps that come first, in their order, with those around: of a for_each it knows the item.
 func NewScope(catalog *rules.Catalog, f form.Form, vars map[string]any, before []form.Step) Scope {
 	s := Scope{facts: factsAt(f)}
-	for name, v := range vars {
-		s.names = append(s.names, known{name: "vars." + name, typ: typeOfVar(v), verb: variables})
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		s.add("vars."+name, typeOfVar(vars[name]), variables)
 	}
 	for _, step := range before {
 		s.step(catalog, step)

@@ -265,6 +265,16 @@ func TestOffers(t *testing.T) {
 	if _, ok := inserts["message's text"]; ok {
 		t.Error("a message can be inserted, which a closed attendance does not come with")
 	}
+	for x, want := range map[string][]string{
+		"contact.labels": {"the customer has the label …", "the customer has one of the labels …", "the customer does not have the label …", "the customer has none of the labels …"},
+		"messages":       {"for at least one of the collected messages: …", "for every one of the collected messages: …", "for none of the collected messages: …"},
+		"card.due":       {"the card's due date is before …", "the card's due date is after …", "the card has a due date", "the card has no due date", "the card's due date was more than … ago", "the card's due date was less than … ago"},
+		"contact":        {"the customer is known", "the customer is not known"},
+	} {
+		if diff := cmp.Diff(want, said(scope.Operators(phrases.English, sentence.ReadValue(x)))); diff != "" {
+			t.Errorf("of %s:\n%s", x, diff)
+		}
+	}
 	operators := said(scope.Operators(phrases.English, sentence.ReadValue("card.priority")))
 	want := []string{"the card's priority is …", "the card's priority is not …", "the card's priority is one of …", "the card's priority is none of …", "the card's priority is known", "the card's priority is missing"}
 	if diff := cmp.Diff(want, operators); diff != "" {
