@@ -122,8 +122,8 @@ var values = []Form{
 // before are the forms that must be looked at before others whose expressions fit too.
 var before = []string{"known", "has", "ago", "ahead", "since", "or_text", "or_zero", "or_list", "or_no"}
 
-// blankKinds are the kinds of blanks that are more than a value, by their names in the tables above.
-var blankKinds = map[string]string{"condition": "condition", "pattern": "pattern", "layout": "layout", "weekday": "weekday"}
+// blankKinds are the kinds of blanks that are more than a value, by their names in the tables.
+var blankKinds = map[string]string{"condition": "condition", "pattern": "pattern", "layout": "layout"}
 
 // Sentences returns every sentence of the catalogue.
 func Sentences() []Form { return slices.Clone(whole().sentences) }

@@ -101,8 +101,8 @@ func (f filler) said(form sentence.Form, depth int) sentence.Condition {
 	return sentence.Condition{Sentence: form.Key, Not: f.IntN(2) == 0, Blanks: f.blanks(form, max(depth-1, 0))}
 }
 
-// TestRandomModels shows that every sentence and every value of the catalogue, with blanks filled by
-// anything, is printed as an expression that is read as the same, also after it was JSON.
+// TestRandomModels shows that every sentence and every value of the catalogue, with anything in its
+// blanks, is printed as an expression that is read as the same, also after it was JSON.
 func TestRandomModels(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(*seed, 1))

@@ -153,8 +153,8 @@ func root(node ast.Node) string {
 	return ""
 }
 
-// match reports whether a tree fits a pattern's, and notes what stands in the blanks. Without blanks
-// it reports whether two trees are the same.
+// match reports whether a tree fits a pattern's, and notes what stands in the blanks. Where filled
+// is nil it reports whether two trees are the same.
 func match(p, n ast.Node, filled map[string]ast.Node) bool {
 	switch p := p.(type) {
 	case *ast.IdentifierNode:

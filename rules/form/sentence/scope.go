@@ -20,8 +20,8 @@ type Scope struct {
 	facts []string
 }
 
-// A known is a name that is no fact: a variable, the result of a step, what a step sets, the item of
-// a loop.
+// A known is a name that is no fact: a variable, the result of a step, what a step sets, or the
+// item of a loop.
 type known struct {
 	name string
 	typ  *Type
@@ -30,7 +30,7 @@ type known struct {
 }
 
 // NewScope returns the scope behind some steps of a rule. Vars are those of the rule's file. Before
-// are the steps that come first, in their order, with those around: of a for_each it knows the item.
+// are the steps that come first, in their order, with those around; a for_each gives its item.
 func NewScope(catalog *rules.Catalog, f form.Form, vars map[string]any, before []form.Step) Scope {
 	s := Scope{facts: factsAt(f)}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
