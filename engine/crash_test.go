@@ -269,6 +269,15 @@ func (d *desk) revive(r *reaper) {
 	d.restart()
 }
 
+// everyPoint returns how far apart the points are at which tests let the engine die: all of them,
+// or few in the short form.
+func everyPoint() int {
+	if testing.Short() {
+		return 16
+	}
+	return 1
+}
+
 // TestDeathAtEveryPoint shows that wherever the process dies, each effect exists exactly once after
 // the restart, and the run ends.
 func TestDeathAtEveryPoint(t *testing.T) {
@@ -280,7 +289,7 @@ func TestDeathAtEveryPoint(t *testing.T) {
 				t.Fatalf("without any death the run is %q: %+v", whole.state, whole)
 			}
 			t.Logf("%d points: %v; effects %v", len(whole.points), whole.points, whole.effects)
-			for n := 1; n <= len(whole.points); n++ {
+			for n := 1; n <= len(whole.points); n += everyPoint() {
 				got := runStep(t, stepOfVerb[verb], n)
 				if !slices.Equal(got.effects, whole.effects) || got.state != whole.state || !slices.Equal(got.steps, whole.steps) || got.outside != whole.outside {
 					t.Errorf("dead at point %d, %s:\n got %+v\nwant %+v", n, whole.points[n-1], got, whole)

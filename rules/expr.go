@@ -28,6 +28,17 @@ func (e *environment) parse(text string) (ast.Node, error) {
 	return tree.Node, nil
 }
 
+// ParseExpression returns the syntax tree of an expression, whatever its names are.
+func ParseExpression(text string) (ast.Node, error) {
+	if len(text) > maxExpression {
+		return nil, say("the expression is %d bytes long; at most %d are allowed", len(text), maxExpression)
+	}
+	return nameless.parse(text)
+}
+
+// nameless is the environment of an expression that is only read.
+var nameless = &environment{}
+
 // check gives every part of an expression its type. Its error is the first wrong one.
 func (e *environment) check(node ast.Node, text string) error {
 	exprLock.Lock()

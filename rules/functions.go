@@ -316,13 +316,25 @@ func funcTypes(pointers []any) []reflect.Type {
 // A Function is one of the language's functions, for the documentation and for editors.
 type Function struct {
 	Name, Signature, Doc string
+
+	Args   []string // what each argument names: calendar, duration, event, pattern or label; empty for any value
+	Needs  string   // the fact that it asks about
+	Result *Type
+}
+
+// argumentNames name the kinds of arguments for a program.
+var argumentNames = [...]string{
+	plainArgument: "", calendarArgument: "calendar", durationArgument: "duration", eventArgument: "event", patternArgument: "pattern", labelArgument: "label",
 }
 
 // Functions returns the language's functions.
 func Functions() []Function {
 	out := make([]Function, len(functions))
 	for i, f := range functions {
-		out[i] = Function{f.Name, f.Signature, f.Doc}
+		out[i] = Function{Name: f.Name, Signature: f.Signature, Doc: f.Doc, Needs: f.needs, Result: f.result}
+		for _, kind := range f.arguments {
+			out[i].Args = append(out[i].Args, argumentNames[kind])
+		}
 	}
 	return out
 }

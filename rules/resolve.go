@@ -251,6 +251,10 @@ var kindsOfNames = map[string]string{
 	"labels": "label", "sector_name": "sector", "assignee_name": "person", "channel_name": "channel", "board_name": "board", "stage_name": "stage", "from_stage_name": "stage",
 }
 
+// RefersOf returns what the values of a field are the names of: label, sector, person, channel,
+// board or stage; empty for every other field.
+func RefersOf(field string) string { return kindsOfNames[field] }
+
 // compared reports a field that is compared with a value it never has, and notes the names of the
 // service that fields are compared with.
 func (r *resolver) compared(field, constant ast.Node) {

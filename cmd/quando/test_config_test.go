@@ -26,7 +26,7 @@ http_request:
 	"rules/rules.yaml": `
 rules:
   - { id: tell, when: message.received, if: says("tell"), do: [{ send_message: { to: { person: carla }, text: Carla! } }, { send_message: { to: { person: Bruno }, text: Bruno! } }] }
-  - { id: echo, when: message.received, if: says("echo"), do: [{ send_message: "{{ contact.name }}" }] }
+  - { id: echo, when: message.received, internal: run, if: says("echo"), do: [{ send_message: "{{ contact.name }}" }] }
   - id: ask
     when: message.received
     if: says("ask")
