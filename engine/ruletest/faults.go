@@ -35,7 +35,7 @@ func (s *story) plans() iter.Seq[plan] {
 		if !slices.Contains(faults, "crash every_step") {
 			return
 		}
-		for n := 1; n == 1 || s.crashed; n += max(s.options.crashEvery, 1) {
+		for n := 1; n == 1 || s.crashed; n += max(s.options.CrashEvery, 1) {
 			if !yield(plan{fault: "crash every_step", crash: n}) {
 				return
 			}

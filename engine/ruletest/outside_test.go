@@ -118,7 +118,7 @@ func TestOtherSystemsAreCompared(t *testing.T) {
 // TestOtherSystemUnknown: a call that must not be repeated, cut off, is left to a person, and the
 // story ends there.
 func TestOtherSystemUnknown(t *testing.T) {
-	r := tell(t, strings.Replace(answering(""), "          repeatable: true\n", "", 1), func(o *Options) { o.crashEvery = 1 })
+	r := tell(t, strings.Replace(answering(""), "          repeatable: true\n", "", 1), func(o *Options) { o.CrashEvery = 1 })
 	r.fails(t, "under the fault: crash every_step", "uncertain")
 }
 

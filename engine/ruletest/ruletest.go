@@ -46,13 +46,13 @@ type Options struct {
 	// Look is called with the journal of each run that passed, before it is deleted; may be nil.
 	Look func(Told) error
 
+	// CrashEvery shortens "crash every_step": of the points where the engine can be stopped, every
+	// how many-th it is. 0 and 1 are all.
+	CrashEvery int
+
 	// For tests with a planted bug: wrappers around the engine's journal and actions.
 	journal func(journal.Journal) journal.Journal
 	action  func(actions.Action) actions.Action
-
-	// For the short form of tests: of the points where the engine can be stopped, every how many-th
-	// it is. 0 and 1 are all.
-	crashEvery int
 }
 
 // Told is what one run of a story leaves.

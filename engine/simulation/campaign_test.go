@@ -26,7 +26,7 @@ var (
 )
 
 // fixedSeeds is what CI plays.
-const fixedSeeds = 300
+const fixedSeeds = 200
 
 // newStore keeps journals in memory where the system has such a folder: they outlive no crash of
 // the machine.

@@ -186,7 +186,7 @@ func randomShift(r *rand.Rand) Shift {
 func TestCalendarAgreesWithReference(t *testing.T) {
 	count := *cases
 	if testing.Short() {
-		count /= 10
+		count /= 50
 	}
 	t.Logf("%d cases, -seed=%d", count, *seed)
 	r := rand.New(rand.NewPCG(*seed, 0))

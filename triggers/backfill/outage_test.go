@@ -95,6 +95,9 @@ func (s *story) moveOne() {
 func TestOutage(t *testing.T) {
 	for seed := range uint64(2) {
 		for _, cards := range []bool{true, false} {
+			if testing.Short() && (seed > 0 || !cards) {
+				continue
+			}
 			t.Run(fmt.Sprintf("seed %d, card events %v", seed, cards), func(t *testing.T) {
 				t.Parallel()
 				d := newDesk(t, rulesOfAll, func(o *deskOptions) {
