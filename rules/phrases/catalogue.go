@@ -24,7 +24,8 @@ type table map[Code]texts
 // catalogue is every text, by theme. A code is in one of the tables only.
 var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
-	consoleFrame, consolePages, consoleRules, consoleSimulator, consoleHealth, consoleEditor, consoleFields, steps, studio,
+	consoleFrame, consolePages, consoleRules, consoleSimulator, consoleHealth, consoleEditor, consoleFields,
+	sentences, sayings, sentenceValues, sentenceNames, steps, studio,
 }
 
 // events are what each event is called, and what happens when it starts a rule.

@@ -57,14 +57,6 @@ var steps = table{
 	"pick.list":     {"choose a list", "escolher uma lista"},
 	"pick.any":      {"fill in: %s", "preencher: %s"},
 
-	"unit.s.one":  {"%s second", "%s segundo"},
-	"unit.s.many": {"%s seconds", "%s segundos"},
-	"unit.m.one":  {"%s minute", "%s minuto"},
-	"unit.m.many": {"%s minutes", "%s minutos"},
-	"unit.h.one":  {"%s hour", "%s hora"},
-	"unit.h.many": {"%s hours", "%s horas"},
-	"unit.d.one":  {"%s day", "%s dia"},
-	"unit.d.many": {"%s days", "%s dias"},
 
 	"span.of":    {"%s of %s hours", "%s no horário de %s"},
 	"span.never": {"never", "nunca"},

@@ -1,0 +1,114 @@
+package sentence
+
+import (
+	"strings"
+
+	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/phrases"
+)
+
+// A Part is a stretch of a text: plain, or a chip.
+type Part struct {
+	Text string `json:"text,omitempty"`
+	Chip *Term  `json:"chip,omitempty"`
+}
+
+// ReadText reads a text with {{ }} in it. A {{ that is never closed is plain text.
+func ReadText(text string) []Part {
+	parts, _ := readText(text)
+	return parts
+}
+
+// readText returns the parts of a text, with the bytes of each.
+func readText(text string) (parts []Part, bytes []string) {
+	segments, unclosed := template.Split(text)
+	at := 0
+	add := func(p Part, until int) {
+		parts, bytes = append(parts, p), append(bytes, text[at:until])
+		at = until
+	}
+	for _, s := range segments {
+		if !s.Expression {
+			add(Part{Text: s.Text}, s.Offset+len(s.Text))
+			continue
+		}
+		end := s.Offset + len(s.Text)
+		end += strings.Index(text[end:], "}}") + len("}}")
+		chip := ReadValue(s.Text)
+		add(Part{Chip: &chip}, end)
+	}
+	if unclosed >= 0 {
+		add(Part{Text: text[unclosed:]}, len(text))
+	}
+	return parts, bytes
+}
+
+// PrintText returns the text of parts.
+func PrintText(parts []Part) string { return WriteText("", parts) }
+
+// WriteText returns the text of parts that were read from another one and perhaps changed. A chip
+// that was there keeps its bytes.
+func WriteText(was string, parts []Part) string {
+	old, bytes := readText(was)
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Chip == nil {
+			b.WriteString(p.Text)
+			continue
+		}
+		kept := ""
+		for i, o := range old {
+			if o.Chip != nil && o.Chip.Same(*p.Chip) {
+				kept = bytes[i]
+				old[i].Chip = nil // the next one may be written otherwise
+				break
+			}
+		}
+		if kept == "" {
+			kept = "{{ " + printer{single: true}.term(*p.Chip, "value", loosest) + " }}"
+		}
+		b.WriteString(kept)
+	}
+	return b.String()
+}
+
+// Chip returns what a chip in a text says: its words without an article.
+func (s Scope) Chip(l phrases.Language, t Term) string {
+	words := s.SayValue(l, t)
+	for _, article := range [...][]string{phrases.English: {"the "}, phrases.Portuguese: {"o ", "a ", "os ", "as "}}[l] {
+		if rest, ok := strings.CutPrefix(words, article); ok && !strings.HasPrefix(rest, "que ") {
+			return rest
+		}
+	}
+	return words
+}
+
+// A Format is a way to write a time in a text.
+type Format struct {
+	Layout  string `json:"layout"`  // empty for the usual one
+	Example string `json:"example"` // of 17 November, eight o'clock
+}
+
+// Formats returns the ways to write a time in a text, the usual one first.
+func Formats(l phrases.Language) []Format {
+	layouts := [...][]string{
+		phrases.English:    {"15:04", "02/01", "02/01/2006", "02/01 15:04", "Jan 2, 15:04", "Monday, 15:04"},
+		phrases.Portuguese: {"15:04", "02/01", "02/01/2006", "02/01 às 15:04", "02/01/2006 às 15:04"},
+	}[l]
+	out := []Format{{"", example("2006-01-02 15:04")}}
+	for _, layout := range layouts {
+		out = append(out, Format{layout, example(layout)})
+	}
+	return out
+}
+
+// In returns a time in a format, which replaces the one that it has.
+func (f Format) In(t Term) Term {
+	if t.Kind == Value && t.Value == "format" && len(t.Wraps) == 0 {
+		t = t.Blanks["time"]
+	}
+	if f.Layout == "" {
+		return t
+	}
+	return Term{Kind: Value, Value: "format", Blanks: map[string]Term{"time": t, "layout": {Kind: Text, Text: f.Layout}}}
+}
