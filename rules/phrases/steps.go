@@ -5,7 +5,7 @@ package phrases
 // follow it.
 var steps = table{
 	"do.send_message":        {"Send a message[ to {to}][ with the file {media}]", "Enviar uma mensagem[ para {to}][ com o arquivo {media}]"},
-	"do.transfer":            {"Transfer to[ {person}][ in {sector}][ because {reason}]", "Transferir para[ {person}][ em {sector}][ porque {reason}]"},
+	"do.transfer":            {"Transfer[ to {person}][ to the sector {sector}][ because {reason}]", "Transferir[ para {person}][ para o setor {sector}][ porque {reason}]"},
 	"do.set_sector":          {"Put into the sector {sector}[ because {reason}]", "Colocar no setor {sector}[ porque {reason}]"},
 	"do.add_labels":          {"Add the label {labels}", "Adicionar a etiqueta {labels}"},
 	"do.remove_labels":       {"Take off the label {labels}", "Tirar a etiqueta {labels}"},
@@ -57,7 +57,6 @@ var steps = table{
 	"pick.list":     {"choose a list", "escolher uma lista"},
 	"pick.any":      {"fill in: %s", "preencher: %s"},
 
-
 	"span.of":    {"%s of %s hours", "%s no horário de %s"},
 	"span.never": {"never", "nunca"},
 
@@ -65,7 +64,7 @@ var steps = table{
 	"bound.gather":   {"Collect messages until it is quiet for {quiet}[, at the longest {at_most}]", "Reunir mensagens até haver silêncio por {quiet}[, no máximo {at_most}]"},
 	"bound.mode":     {"While one is under way: {mode}", "Enquanto uma está em andamento: {mode}"},
 	"bound.by":       {"The same is what has the same {by}", "O mesmo é o que tem o mesmo {by}"},
-	"bound.late":     {"Not for what is older than {skip_after}", "Não para o que é mais antigo que {skip_after}"},
+	"bound.late":     {"What comes late is left out after: {skip_after}", "O que chega atrasado é deixado de lado após: {skip_after}"},
 	"bound.run":      {"What was missed while stopped: {run}", "O que se perdeu enquanto parado: {run}"},
 	"bound.from":     {"Started by {from}", "Iniciada por {from}"},
 	"bound.claimed":  {"Answers that another rule waits for: {claimed}", "Respostas que outra regra espera: {claimed}"},
