@@ -154,6 +154,18 @@ var studio = table{
 	"studio.removed":      {"Removed.", "Removido."},
 	"studio.form":         {"The old form", "O formulário antigo"},
 
+	"offers.event":        {"What started it", "O que a iniciou"},
+	"offers.message":      {"The message", "A mensagem"},
+	"offers.conversation": {"The conversation", "A conversa"},
+	"offers.contact":      {"The customer", "O cliente"},
+	"offers.attendance":   {"The attendance", "O atendimento"},
+	"offers.card":         {"The card", "O cartão"},
+	"offers.messages":     {"The collected messages", "As mensagens reunidas"},
+	"offers.events":       {"The collected events", "Os eventos reunidos"},
+	"offers.clock":        {"The time", "A hora"},
+	"offers.steps":        {"What steps found", "O que os passos trouxeram"},
+	"offers.vars":         {"Variables", "Variáveis"},
+
 	"picker.search":  {"Search", "Procurar"},
 	"picker.use":     {"Use “%s”", "Usar “%s”"},
 	"picker.done":    {"Done", "Pronto"},

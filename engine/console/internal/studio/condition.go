@@ -10,7 +10,7 @@ import (
 // A Condition is a sentence, or a group of them.
 type Condition struct {
 	Path   string // in the model: /if/~if/of/0
-	Whole  string // the path of the expression, which is removed with its last condition
+	And    string // where another condition goes that must be true as well; of the outermost
 	Group  sentence.Group
 	Of     []Condition
 	Pieces []Piece
@@ -19,15 +19,42 @@ type Condition struct {
 
 // conditions shows the conditions of a place; nil where there are none.
 func (w *writer) conditions(path string, c sentence.Condition, scope sentence.Scope) *Condition {
-	for c.Group == sentence.All && len(c.Of) == 1 { // a group of one says no more than that one
+	and := path + "/of/1"
+	if c.Group == sentence.All && len(c.Of) == 1 { // a group of one says no more than that one
 		c, path = c.Of[0], path+"/of/0"
+	} else if c.Group == sentence.All {
+		and = path + "/of/" + strconv.Itoa(len(c.Of))
 	}
 	if c.IsZero() || c.Group != "" && len(c.Of) == 0 {
 		return nil
 	}
 	shown := w.condition(path, c, scope)
+	shown.And = and
 	return &shown
 }
+
+// Next is where another condition of a group goes.
+func (c Condition) Next() string { return c.Path + "/of/" + strconv.Itoa(len(c.Of)) }
+
+// IsEmpty reports whether a condition is still to be chosen.
+func (c Condition) IsEmpty() bool { return c.Group == "" && len(c.Pieces) == 0 }
+
+// Words returns a condition in words alone.
+func (c Condition) Words() string { return inWords(c.Pieces) }
+
+func inWords(pieces []Piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		b.WriteString(p.Words)
+		if p.Chip != nil {
+			b.WriteString(p.Chip.Words)
+		}
+	}
+	return b.String()
+}
+
+// Words returns the sentence of a card in words alone.
+func (c Card) Words() string { return inWords(c.Pieces) }
 
 func (w *writer) condition(path string, c sentence.Condition, scope sentence.Scope) Condition {
 	out := Condition{Path: path, Group: c.Group, Hand: c.Hand != ""}

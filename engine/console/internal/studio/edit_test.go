@@ -128,10 +128,10 @@ func TestMoved(t *testing.T) {
 		return list
 	}
 	for e, want := range map[string][]string{
-		`{"op":"move","path":"/do/0","to":"/do/3"}`: {"choose", "wait", "send_message"},
-		`{"op":"move","path":"/do/0","to":"/do/2"}`: {"choose", "send_message", "wait"},
-		`{"op":"move","path":"/do/2","to":"/do/0"}`: {"wait", "send_message", "choose"},
-		`{"op":"copy","path":"/do/0","to":"/do/1"}`: {"send_message", "send_message", "choose", "wait"},
+		`{"op":"move","path":"/do/0","to":"/do/3"}`:                               {"choose", "wait", "send_message"},
+		`{"op":"move","path":"/do/0","to":"/do/2"}`:                               {"choose", "send_message", "wait"},
+		`{"op":"move","path":"/do/2","to":"/do/0"}`:                               {"wait", "send_message", "choose"},
+		`{"op":"copy","path":"/do/0","to":"/do/1"}`:                               {"send_message", "send_message", "choose", "wait"},
 		`{"op":"move","path":"/do/1/args/branches/branches/0/do/0","to":"/do/0"}`: {"log", "send_message", "choose", "wait"},
 	} {
 		got, err := edit(t, edited, e)

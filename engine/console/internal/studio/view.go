@@ -48,17 +48,17 @@ type Piece struct {
 
 // A Chip is a part of a sentence that can be changed.
 type Chip struct {
-	Path   string
-	Picker string // one, several, choice, choices, number, duration, span, text, value, events, times, days, named or hand
-	From   string // what it is chosen from, such as label
-	Label  string // what it is
-	Words  string
-	Value  any
-	Term   sentence.Kind // the kind of term that a value becomes; empty for a plain value
-	Values []Option      // of a choice
-	Bare   bool          // nothing is chosen yet
-	Hand   bool          // an expression that no sentence says
-	Clear  bool          // it can be taken away
+	Path   string        `json:"path"`
+	Picker string        `json:"picker"`         // one, several, choice, choices, number, duration, span, time, text, value, times, days or hand
+	From   string        `json:"from,omitempty"` // what it is chosen from, such as label
+	Label  string        `json:"label"`          // what it is
+	Words  string        `json:"-"`
+	Value  any           `json:"value,omitempty"`
+	Term   sentence.Kind `json:"term,omitempty"`   // the kind of term that a value becomes; empty for a plain value
+	Values []Option      `json:"values,omitempty"` // of a choice
+	Bare   bool          `json:"-"`                // nothing is chosen yet
+	Hand   bool          `json:"-"`                // an expression that no sentence says
+	Clear  bool          `json:"clear,omitempty"`  // it can be taken away
 }
 
 // A Card is one thing on the rail.
@@ -324,4 +324,20 @@ func (w *writer) dayName(name string) string {
 		return w.T("day." + fullDays[i])
 	}
 	return name
+}
+
+// Events returns what can start a rule.
+func (m *Maker) Events() (list []Option) {
+	for _, e := range m.Catalogue.Events {
+		list = append(list, Option{Value: e.Name, Label: m.Or("when.", e.Name)})
+	}
+	return list
+}
+
+// Days returns the days of a week.
+func (m *Maker) Days() (list []Option) {
+	for i, name := range dayNames {
+		list = append(list, Option{Value: name, Label: m.T("day." + fullDays[i])})
+	}
+	return list
 }
