@@ -318,6 +318,7 @@ type Function struct {
 	Name, Signature, Doc string
 
 	Args   []string // what each argument names: calendar, duration, event, pattern or label; empty for any value
+	Needs  string   // the fact that it asks about
 	Result *Type
 }
 
@@ -330,7 +331,7 @@ var argumentNames = [...]string{
 func Functions() []Function {
 	out := make([]Function, len(functions))
 	for i, f := range functions {
-		out[i] = Function{Name: f.Name, Signature: f.Signature, Doc: f.Doc, Result: f.result}
+		out[i] = Function{Name: f.Name, Signature: f.Signature, Doc: f.Doc, Needs: f.needs, Result: f.result}
 		for _, kind := range f.arguments {
 			out[i].Args = append(out[i].Args, argumentNames[kind])
 		}

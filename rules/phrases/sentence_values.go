@@ -73,6 +73,9 @@ var sentenceValues = table{
 	"called.open_hours":  {"how long the attendance has been open, in {calendar} hours", "há quanto tempo o atendimento está aberto, no horário de {calendar}"},
 	"called.open_time":   {"how long the attendance has been open", "há quanto tempo o atendimento está aberto"},
 	"called.now_clock":   {"the time of day", "a hora do dia"},
+	"called.now_hour":    {"the current hour", "a hora atual"},
+	"called.messages":    {"the number of collected messages", "o número de mensagens reunidas"},
+	"called.events":      {"the number of collected events", "o número de eventos reunidos"},
 	"called.now_day":     {"today's weekday", "o dia da semana de hoje"},
 
 	"unit.s.one":  {"%s second", "%s segundo"},
@@ -229,6 +232,17 @@ var sentenceNames = table{
 	"name.data":        {"%s, as it came with the event", "%s, como veio no evento"},
 	"name.answer":      {"the answer", "a resposta"},
 	"name.answer_text": {"the text of the answer", "o texto da resposta"},
+
+	"common.name":    {"name", "nome"},
+	"common.phone":   {"phone number", "telefone"},
+	"common.email":   {"e-mail", "e-mail"},
+	"common.company": {"company", "empresa"},
+	"common.city":    {"city", "cidade"},
+	"common.date":    {"date", "data"},
+	"common.status":  {"status", "situação"},
+	"common.text":    {"text", "texto"},
+	"common.id":      {"id", "id"},
+	"common.people":  {"people", "pessoas"},
 
 	"result.items":                  {"the list", "a lista"},
 	"result.total":                  {"the number found", "a quantidade encontrada"},

@@ -41,7 +41,7 @@ const (
 )
 
 func newPattern(f *Form, expression string) *pattern {
-	node, err := rules.ParseExpression(blankName.ReplaceAllString(expression, blankPrefix+"$1"))
+	node, err := rules.ParseExpression(withBlanks(expression))
 	if err != nil {
 		panic(err) // the tables are wrong
 	}
@@ -177,6 +177,9 @@ func match(p, n ast.Node, filled map[string]ast.Node) bool {
 	case *ast.StringNode:
 		n, ok := n.(*ast.StringNode)
 		return ok && n.Value == p.Value
+	case *ast.BytesNode:
+		n, ok := n.(*ast.BytesNode)
+		return ok && slices.Equal(n.Value, p.Value)
 	case *ast.UnaryNode:
 		n, ok := n.(*ast.UnaryNode)
 		return ok && n.Operator == p.Operator && match(p.Node, n.Node, filled)
@@ -209,6 +212,12 @@ func match(p, n ast.Node, filled map[string]ast.Node) bool {
 		return ok && match(p.Cond, n.Cond, filled) && match(p.Exp1, n.Exp1, filled) && match(p.Exp2, n.Exp2, filled)
 	case *ast.ArrayNode:
 		n, ok := n.(*ast.ArrayNode)
+		return ok && matchList(p.Nodes, n.Nodes, filled)
+	case *ast.VariableDeclaratorNode:
+		n, ok := n.(*ast.VariableDeclaratorNode)
+		return ok && n.Name == p.Name && match(p.Value, n.Value, filled) && match(p.Expr, n.Expr, filled)
+	case *ast.SequenceNode:
+		n, ok := n.(*ast.SequenceNode)
 		return ok && matchList(p.Nodes, n.Nodes, filled)
 	case *ast.MapNode:
 		n, ok := n.(*ast.MapNode)

@@ -203,7 +203,7 @@ func readForm(which int, node ast.Node, inChain bool) (*pattern, map[string]Term
 
 // readInChain reads what a method behind ?. is called of.
 func readInChain(_ string, node ast.Node) (Term, bool) {
-	if text, ok := pathOf(node); ok {
+	if text, ok := path(node); ok {
 		return Term{Kind: Name, Text: text}, true
 	}
 	p, blanks, ok := readForm(1, node, true)
@@ -224,7 +224,7 @@ func beyondMissing(node ast.Node) bool {
 	if callee == nil {
 		return false
 	}
-	base, _ := pathOf(callee.Node)
+	base, _ := path(callee.Node)
 	return strings.Contains(base, "?.") || beyondMissing(callee.Node)
 }
 
@@ -403,20 +403,15 @@ func argumentOf(node ast.Node, function string) (string, bool) {
 // path returns the names that lead to a value: contact.name, answer?.message?.text, items[0].id,
 // #.text.
 func path(node ast.Node) (string, bool) {
-	if chain, ok := node.(*ast.ChainNode); ok {
-		node = chain.Node
-	}
-	return pathOf(node)
-}
-
-func pathOf(node ast.Node) (string, bool) {
 	switch n := node.(type) {
+	case *ast.ChainNode:
+		return path(n.Node)
 	case *ast.IdentifierNode:
 		return n.Value, true
 	case *ast.PointerNode:
 		return "#" + n.Name, true
 	case *ast.MemberNode:
-		base, ok := pathOf(n.Node)
+		base, ok := path(n.Node)
 		if !ok || n.Method {
 			return "", false
 		}

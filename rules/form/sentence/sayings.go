@@ -106,34 +106,49 @@ var called = []saying{
 	{"open_time", `now() - attendance.opened_at`},
 	{"now_clock", `now().Format("15:04")`},
 	{"now_day", `now().Weekday().String()`},
+	{"now_hour", `now().Hour()`},
+	{"messages", `len(messages)`},
+	{"events", `len(events)`},
 }
 
 // A readSaying is a saying with its expression as it is read.
 type readSaying struct {
+	saying
 	code      phrases.Code
 	condition Condition
 	value     Term
 }
 
-// conditionSayings are the sayings by the sentences that they are, valueSayings by their values.
-var conditionSayings, valueSayings = sync.OnceValue(func() map[string][]readSaying {
-	out := map[string][]readSaying{}
+// readSayings returns the sayings of conditions, in their order, and those of a sentence or of a
+// value by its key.
+var readSayings = sync.OnceValues(func() (list []readSaying, byKey [2]map[string][]readSaying) {
+	byKey = [2]map[string][]readSaying{{}, {}}
 	for _, s := range sayings {
-		c := Read(blankName.ReplaceAllString(s.expression, blankPrefix+"$1"))
-		if c.Sentence == "one_of" && strings.HasPrefix(s.expression, "{") { // a blank is written out
+		c := Read(withBlanks(s.expression))
+		if c.Sentence == "one_of" && strings.HasPrefix(s.expression, "{") { // what fills it is written out
 			c = Condition{Sentence: "has", Not: c.Not, Blanks: map[string]Term{"item": c.Blanks["x"], "list": c.Blanks["list"]}}
 		}
-		out[c.Sentence] = append(out[c.Sentence], readSaying{code: phrases.Code("saying." + s.name), condition: c})
+		r := readSaying{saying: s, code: phrases.Code("saying." + s.name), condition: c}
+		list = append(list, r)
+		byKey[0][c.Sentence] = append(byKey[0][c.Sentence], r)
 	}
-	return out
-}), sync.OnceValue(func() map[string][]readSaying {
-	out := map[string][]readSaying{}
 	for _, s := range called {
-		t := ReadValue(blankName.ReplaceAllString(s.expression, blankPrefix+"$1"))
-		out[t.Value] = append(out[t.Value], readSaying{code: phrases.Code("called." + s.name), value: t})
+		t := ReadValue(withBlanks(s.expression))
+		byKey[1][t.Value] = append(byKey[1][t.Value], readSaying{saying: s, code: phrases.Code("called." + s.name), value: t})
 	}
-	return out
+	return list, byKey
 })
+
+// withBlanks returns an expression with names for its blanks.
+func withBlanks(expression string) string {
+	return blankName.ReplaceAllString(expression, blankPrefix+"$1")
+}
+
+// sayingsOf returns the sayings that a sentence, or a value, of a key may be.
+func sayingsOf(which int, key string) []readSaying {
+	_, byKey := readSayings()
+	return byKey[which][key]
+}
 
 // A slot is a blank of some words, with the term that fills it and where that stands.
 type slot struct {

@@ -85,7 +85,7 @@ func (w wording) condition(c Condition, at string) []Piece {
 	if code, ok := w.resultSaying(c); ok {
 		return w.fill(w.t(code), nil, nil)
 	}
-	for _, s := range conditionSayings()[c.Sentence] {
+	for _, s := range sayingsOf(0, c.Sentence) {
 		if slots, ok := w.fitsCondition(s.condition, c, at); ok {
 			return w.fill(w.t(contrary(s.code, c.Not != s.condition.Not)), slots, nil)
 		}
@@ -240,7 +240,7 @@ func (w wording) chip(s slot, all []slot, form *Form) []Piece {
 	picker, field := w.picker(s.name, all, form)
 	t := s.term
 	if t.Kind == Value {
-		for _, c := range valueSayings()[t.Value] {
+		for _, c := range sayingsOf(1, t.Value) {
 			if slots, ok := w.fits(c.value, t, s.at); ok {
 				return w.called(c.code, slots)
 			}
@@ -298,6 +298,8 @@ func (w wording) picker(name string, all []slot, form *Form) (string, *rules.Fie
 		return w.pickerOf(all[i].term)
 	}
 	switch {
+	case form.Key == "contains" || form.Key == "begins" || form.Key == "ends":
+		return map[string]string{"x": "value", "y": "text"}[name], nil
 	case name == "y" && form.Key != "choice" && form.Key != "joined":
 		return other("x")
 	case name == "list" && form.Key == "one_of":

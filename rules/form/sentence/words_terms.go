@@ -195,7 +195,9 @@ func (w wording) fieldOf(root, owner string, rest []string) string {
 		return w.t("name.of", w.t(code), owner)
 	}
 	words := pretty(strings.TrimPrefix(strings.Join(names, " "), "json "))
-	if refers := rules.RefersOf(last); refers != "" {
+	if code := phrases.Code("common." + last); phrases.Knows(code) {
+		words = w.t(code)
+	} else if refers := rules.RefersOf(last); refers != "" {
 		words = w.t(phrases.Code("blank." + refers))
 	}
 	words = w.t("name.field", words, owner)
