@@ -88,17 +88,21 @@ func (c *Console) writeEdit(q *request) error {
 	return c.answerCheck(q, f)
 }
 
-// writeChoices answers what can be said at a place of the rule: conditions, and values.
+// writeChoices answers what can be said at a place of the rule: conditions and values, what can be
+// asked of a value, or how a text has one.
 func (c *Console) writeChoices(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
 		return err
 	}
-	var value *sentence.Term
-	if text := q.r.PostFormValue("value"); text != "" {
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
+	var value, print *sentence.Term
+	for name, term := range map[string]**sentence.Term{"value": &value, "print": &print} {
+		if text := q.r.PostFormValue(name); text != "" && json.Unmarshal([]byte(text), term) != nil {
 			return problem(http.StatusBadRequest, "error.form")
 		}
+	}
+	if print != nil {
+		return q.json(studio.Choices{Text: sentence.PrintText([]sentence.Part{{Chip: print}})})
 	}
 	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
 	if err != nil {
@@ -137,7 +141,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	}
 	ids := f.ids(set)
 	f.choose(ids)
-	out := &checked{Text: f.text, Rule: f.rule, Problems: viewProblems(q.words(), problems)}
+	out := &checked{Text: f.text, Rule: f.rule, Stage: rules.Draft, Problems: viewProblems(q.words(), problems)}
 	for _, p := range out.Problems {
 		if p.Severity == "error" {
 			out.Errors++

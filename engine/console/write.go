@@ -27,6 +27,7 @@ type writePage struct {
 	Story                            storyView
 	Phrases                          string // of the editor, as JSON
 	Lists                            studioLists
+	StageOptions                     []rules.Stage
 	History                          string
 }
 
@@ -155,7 +156,7 @@ type studioLists struct {
 // pickerWords are the texts that the script of the page shows.
 var pickerWords = []string{
 	"picker.search", "picker.use", "picker.done", "picker.cancel", "picker.clear", "picker.none", "picker.amount", "picker.unit", "picker.hours", "picker.always", "picker.value",
-	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.removed", "studio.undo",
+	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.unsaved", "studio.removed", "studio.undo",
 	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.text", "studio.insert",
 	"studio.group.all", "studio.group.any", "studio.group.none", "studio.clock", "studio.more", "studio.bound", "studio.only_if", "studio.result", "studio.failing", "field.name",
 }
@@ -260,7 +261,7 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 		return err
 	}
 	p.Phrases = string(phrases)
-	p.Lists = c.studioLists(q, f)
+	p.Lists, p.StageOptions = c.studioLists(q, f), []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 	title := q.words().T("write.title")
 	if f.file != "" {
 		title = q.words().T("write.edit", engine.Harmless(f.rule))

@@ -14,8 +14,7 @@ func (w *writer) argument(path string, k form.Argument, given *form.Arg, wanted 
 		if !wanted {
 			return nil
 		}
-		c := w.chip(path, k, form.Arg{Name: k.Name, As: k.As}, scope)
-		c.Words, c.Bare = w.pick(k), true
+		c := w.missing(path, k, scope)
 		return []Piece{{Chip: &c}}
 	}
 	if given.As == form.AsFields {
@@ -33,6 +32,17 @@ func (w *writer) argument(path string, k form.Argument, given *form.Arg, wanted 
 	return []Piece{{Chip: &c}}
 }
 
+// missing shows an argument that is not given.
+func (w *writer) missing(path string, k form.Argument, scope sentence.Scope) Chip {
+	as := k.As
+	if as != form.AsList {
+		as = form.AsText
+	}
+	c := w.chip(path, k, form.Arg{Name: k.Name, As: as}, scope)
+	c.Words, c.Value, c.Bare = w.pick(k), nil, true
+	return c
+}
+
 // pick asks for what an argument refers to.
 func (w *writer) pick(k form.Argument) string {
 	for _, kind := range []string{k.Refers, k.Kind, map[string]string{"events": "event", "expression": "list"}[k.Kind]} {
@@ -47,7 +57,7 @@ func (w *writer) pick(k form.Argument) string {
 }
 
 // besides shows the arguments that a sentence does not have, and lists those that could be added.
-func (w *writer) besides(path, below string, known []form.Argument, given []form.Arg, said map[string]bool, scope sentence.Scope) (chips []Chip, add []Option) {
+func (w *writer) besides(path string, known []form.Argument, given []form.Arg, said map[string]bool, scope sentence.Scope) (chips, add []Chip) {
 	for _, a := range given {
 		if said[a.Name] {
 			continue
@@ -66,17 +76,20 @@ func (w *writer) besides(path, below string, known []form.Argument, given []form
 	}
 	for _, k := range known {
 		a := argNamed(given, k.Name)
+		at := path + "/" + k.Name
 		switch {
 		case len(k.Fields) > 0:
 			for _, f := range k.Fields {
 				if a == nil || argNamed(a.Fields, f.Name) == nil {
-					add = append(add, Option{Value: below + "/" + k.Name + "/fields/" + f.Name, Label: w.Or("field.", k.Name) + ": " + strings.ToLower(w.Or("field.", f.Name))})
+					c := w.missing(at+"/fields/"+f.Name, f, scope)
+					c.Label = w.Or("field.", k.Name) + ": " + strings.ToLower(c.Label)
+					add = append(add, c)
 				}
 			}
 		case k.Kind == "settings" || k.Kind == "headers" || k.Kind == "query":
-			add = append(add, Option{Value: below + "/" + k.Name + "/fields/", Label: w.Or("field.", k.Name) + " …"})
+			add = append(add, Chip{Path: at + "/fields/", Picker: "named", Label: w.Or("field.", k.Name)})
 		case a == nil && !said[k.Name]:
-			add = append(add, Option{Value: below + "/" + k.Name, Label: w.Or("field.", k.Name)})
+			add = append(add, w.missing(at, k, scope))
 		}
 	}
 	return chips, add

@@ -70,7 +70,7 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 				label += p.Words
 			}
 			if _, held := f.YAML[b.name]; !held && (b.name != "run" || f.When.Schedule != nil) {
-				more = append(more, Option{Value: b.path, Label: label})
+				more = append(more, Option{Value: asJSON([]Edit{{Op: Set, Path: b.path, Value: usual[b.name]}}), Label: label})
 			}
 			continue
 		}
@@ -88,6 +88,12 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		})})
 	}
 	return list, more
+}
+
+// usual are the values that bounds begin with.
+var usual = map[string]any{
+	"limit": form.Limit{Times: "1", Per: "12h"}, "gather": form.Gather{Quiet: "20s", AtMost: "2m"}, "mode": "single", "late": "30m", "run": "none",
+	"by": "contact.id", "from": "any", "claimed": "run", "sample": "10%", "max": "10",
 }
 
 func (w *writer) keyValues(key string) []string {

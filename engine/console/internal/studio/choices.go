@@ -8,18 +8,21 @@ import (
 
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Choices are what can be said at a place of a rule.
 type Choices struct {
 	Conditions []Offer `json:"conditions,omitempty"`
 	Values     []Value `json:"values,omitempty"`
+	Text       string  `json:"text,omitempty"`
 }
 
 // An Offer is a condition to choose, with the blanks that are to be filled.
 type Offer struct {
 	Group     string             `json:"group"`
 	Label     string             `json:"label"`
+	Parts     []TextPart         `json:"parts"` // of the label
 	Condition sentence.Condition `json:"condition"`
 	Blanks    []Chip             `json:"blanks,omitempty"`
 }
@@ -30,7 +33,6 @@ type Value struct {
 	Label  string        `json:"label"`
 	Type   string        `json:"type,omitempty"`
 	Term   sentence.Term `json:"term"`
-	Text   string        `json:"text"` // as a text has it
 	Blanks []Chip        `json:"blanks,omitempty"`
 }
 
@@ -53,7 +55,7 @@ func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices 
 		if i.ID {
 			continue
 		}
-		v := Value{Group: w.group(i.Group), Label: i.Words, Type: i.Type, Term: i.Term, Text: sentence.PrintText([]sentence.Part{{Chip: &i.Term}})}
+		v := Value{Group: w.group(i.Group), Label: i.Words, Type: i.Type, Term: i.Term}
 		for name, t := range i.Term.Blanks {
 			if t.Kind == "" {
 				chip := pickerOf(sentence.Piece{Picker: name})
@@ -81,11 +83,11 @@ func (w *writer) offer(o sentence.Offer) Offer {
 	out := Offer{Group: w.group(o.Group), Condition: o.Condition}
 	var label strings.Builder
 	for _, p := range o.Pieces {
+		label.WriteString(p.Words)
+		out.Parts = append(out.Parts, TextPart{Words: p.Words, Chip: p.Empty})
 		if !p.Empty {
-			label.WriteString(p.Words)
 			continue
 		}
-		label.WriteString("…")
 		piece := w.blank("", o.Condition, p)
 		out.Blanks = append(out.Blanks, *piece.Chip)
 	}
@@ -134,9 +136,58 @@ func stepsBefore(list []form.Step, path []string) []form.Step {
 // Data returns a chip for the page's script.
 func (c Chip) Data() string { return asJSON(c) }
 
-// Edit returns an edit for the page's script.
-func (Card) Edit(op, path, to string) string {
-	return asJSON([]Edit{{Op: Op(op), Path: path, To: to}})
+func edits(op Op, path, to string) string { return asJSON([]Edit{{Op: op, Path: path, To: to}}) }
+
+// Edit returns an edit of a card for the page's script.
+func (c Card) Edit(op, path, to string) string { return edits(Op(op), path, to) }
+
+// Up and Down return the moves of a card within its list, and Behind the place behind it.
+func (c Card) Up() string     { return edits(Move, c.Path, shifted(c.Path, -1)) }
+func (c Card) Down() string   { return edits(Move, c.Path, shifted(c.Path, 2)) }
+func (c Card) Behind() string { return shifted(c.Path, 1) }
+
+// Adds returns what could be given besides.
+func (c Card) Adds() string {
+	if len(c.Add) == 0 {
+		return ""
+	}
+	return asJSON(c.Add)
+}
+
+// Ways returns how many ways come before the last one, which is taken otherwise.
+func (c Card) Ways() int {
+	n := len(c.Branches)
+	if n > 0 && c.Branches[n-1].Else {
+		n--
+	}
+	return n
+}
+
+// Removal returns the edit that takes a condition away.
+func (c Condition) Removal() string { return edits(Remove, c.Path, "") }
+
+// Removal returns the edit that takes a way away.
+func (b Branch) Removal() string { return edits(Remove, b.Path, "") }
+
+// Removal returns the edit that takes an ending away.
+func (e Ending) Removal() string { return edits(Remove, e.Path, "") }
+
+// Removal returns the edit that takes a bound away.
+func (b Bound) Removal() string { return edits(Remove, b.Path, "") }
+
+// Words returns a bound in words alone.
+func (b Bound) Words() string { return inWords(b.Pieces) }
+
+// BoundOptions returns the bounds that could be added.
+func (v View) BoundOptions() string { return asJSON(v.MoreBounds) }
+
+// ByClock and ByEvent return the edits that change what starts the rule.
+func (v View) ByClock() string {
+	return asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Schedule: &form.Schedule{Every: "1h"}}}})
+}
+
+func (v View) ByEvent() string {
+	return asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Events: []string{vocabulary.MessageReceived}}}})
 }
 
 func asJSON(v any) string {

@@ -11,6 +11,7 @@ import (
 type Condition struct {
 	Path   string // in the model: /if/~if/of/0
 	And    string // where another condition goes that must be true as well; of the outermost
+	AndOp  Op     // how it gets there
 	Group  sentence.Group
 	Of     []Condition
 	Pieces []Piece
@@ -29,7 +30,10 @@ func (w *writer) conditions(path string, c sentence.Condition, scope sentence.Sc
 		return nil
 	}
 	shown := w.condition(path, c, scope)
-	shown.And = and
+	shown.And, shown.AndOp = and, Add
+	if c.Group != "" && c.Group != sentence.All && and == path+"/of/1" {
+		shown.And, shown.AndOp = path, Group
+	}
 	return &shown
 }
 

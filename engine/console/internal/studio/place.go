@@ -13,10 +13,11 @@ type Problem struct {
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
 	Hint     string `json:"hint,omitempty"`
+	Path     string `json:"path,omitempty"` // of the card that it is about
 }
 
 // Places puts the problems of a file to the cards of one of its rules, by their paths. Those of no
-// card are at the empty path; those of other rules are left out.
+// card are at the empty path; those of other rules are left out. Each problem is told its path.
 func Places(text []byte, rule string, problems []Problem) map[string][]Problem {
 	file, _ := source.Read("rules", text)
 	finder := places{}
@@ -28,8 +29,9 @@ func Places(text []byte, rule string, problems []Problem) map[string][]Problem {
 		}
 	}
 	out := map[string][]Problem{}
-	for _, p := range problems {
+	for i, p := range problems {
 		if path, ok := finder.at(p.Line, p.Column); ok {
+			problems[i].Path = path
 			out[path] = append(out[path], p)
 		}
 	}

@@ -3,6 +3,7 @@ package studio
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quandohq/quando/rules/form"
@@ -92,21 +93,29 @@ func (w *writer) step(path string, s form.Step, before []form.Step) Card {
 			if given != nil {
 				list = given.Steps
 			}
-			loop := w.steps(at+"/steps", list, inside, next(path))
+			loop := w.steps(at+"/steps", list, inside, shifted(path, 1))
 			c.Loop = &loop
 		case k.Kind == "text" && (k.Name == "text" || k.Name == "description") && (given != nil || k.Required || k.Name == verb.Main):
 			said[k.Name] = true
 			c.Text = w.text(at, k, given, scope)
 		}
 	}
-	more, add := w.besides(path+"/args", "args", verb.Args, s.Args, said, scope)
+	more, add := w.besides(path+"/args", verb.Args, s.Args, said, scope)
 	for name := range said { // of a sentence that left them out
 		k := argumentNamed(verb.Args, name)
 		if argNamed(s.Args, name) == nil && !isWanted(verb, s, name) && k.Kind != "branches" && k.Kind != "steps" && k.Name != "if" {
-			add = append(add, Option{Value: "args/" + name, Label: w.Or("field.", name)})
+			if len(k.Fields) == 0 {
+				add = append(add, w.missing(path+"/args/"+name, *k, scope))
+			}
 		}
 	}
-	slices.SortFunc(add, func(a, b Option) int { return strings.Compare(a.Label, b.Label) })
+	slices.SortFunc(add, func(a, b Chip) int { return strings.Compare(a.Label, b.Label) })
+	if s.ID == "" && verb.Result {
+		add = append(add, Chip{Path: path + "/id", Picker: "text", Label: w.T("studio.result")})
+	}
+	if s.OnError == "" {
+		add = append(add, Chip{Path: path + "/on_error", Picker: "choice", Label: w.T("studio.failing"), Values: w.failing()})
+	}
 	c.More, c.Add = append(more, w.control(path, s)...), add
 	c.If = w.conditions(path+"/if/~if", sentence.Read(s.If), scope)
 	return c
@@ -119,7 +128,7 @@ func (w *writer) control(path string, s form.Step) (chips []Chip) {
 	}
 	if s.OnError != "" {
 		code := map[string]string{"continue": "studio.go_on", "stop": "studio.stop_on"}[s.OnError]
-		chips = append(chips, Chip{Path: path + "/on_error", Picker: "choice", Words: w.T(code), Value: s.OnError, Clear: true, Values: []Option{{Value: "continue", Label: w.T("studio.go_on")}, {Value: "stop", Label: w.T("studio.stop_on")}}})
+		chips = append(chips, Chip{Path: path + "/on_error", Picker: "choice", Words: w.T(code), Value: s.OnError, Clear: true, Values: w.failing()})
 	}
 	if s.Retry != nil {
 		chips = append(chips, Chip{Path: path + "/retry/times", Picker: "number", Label: w.T("studio.retry"), Words: s.Retry.Times + " ×", Value: s.Retry.Times, Clear: true})
@@ -133,11 +142,15 @@ func (w *writer) control(path string, s form.Step) (chips []Chip) {
 	return chips
 }
 
+func (w *writer) failing() []Option {
+	return []Option{{Value: "continue", Label: w.T("studio.go_on")}, {Value: "stop", Label: w.T("studio.stop_on")}}
+}
+
 func (w *writer) branches(path string, list []form.Branch, before []form.Step, step string) (out []Branch) {
 	scope := w.scope(before)
 	for i, b := range list {
 		at := fmt.Sprintf("%s/%d", path, i)
-		branch := Branch{Path: at, Else: b.Else, Do: w.steps(at+"/do", b.Do, before, next(step))}
+		branch := Branch{Path: at, Else: b.Else, Do: w.steps(at+"/do", b.Do, before, shifted(step, 1))}
 		if !b.Else {
 			if branch.If = w.conditions(at+"/if/~if", sentence.Read(b.If), scope); branch.If == nil {
 				branch.If = &Condition{Path: at + "/if/~if"}
@@ -148,12 +161,14 @@ func (w *writer) branches(path string, list []form.Branch, before []form.Step, s
 	return out
 }
 
-// next returns the place behind another in its list.
-func next(path string) string {
-	at := strings.LastIndexByte(path, '/')
-	n := 0
-	_, _ = fmt.Sscanf(path[at+1:], "%d", &n)
-	return fmt.Sprintf("%s/%d", path[:at], n+1)
+// shifted returns the place some places behind another in its list.
+func shifted(path string, by int) string {
+	at := strings.LastIndexByte(path, '/') + 1
+	n, err := strconv.Atoi(path[at:])
+	if err != nil {
+		return path
+	}
+	return path[:at] + strconv.Itoa(n+by)
 }
 
 // isWanted reports whether a step lacks an argument: a required one, or the main one where none of

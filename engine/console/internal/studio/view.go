@@ -24,7 +24,7 @@ type View struct {
 	Do          Steps
 	Cancel      []Ending
 	Bounds      []Bound
-	MoreBounds  []Option
+	MoreBounds  []Option // with the edits that add them
 	OnError     Steps
 	Hand        []Chip // keys of the rule that have no sentence
 	Problems    []Problem
@@ -67,7 +67,7 @@ type Card struct {
 	Verb       string
 	Pieces     []Piece
 	More       []Chip   // what is given besides
-	Add        []Option // what could be given besides, by its path below this one
+	Add        []Chip // what could be given besides
 	Text       *Text
 	Question   *Condition // of stop_if and wait_for
 	If         *Condition
@@ -93,9 +93,9 @@ type Text struct {
 
 // A TextPart is plain text, or a chip in it.
 type TextPart struct {
-	Words string
-	Chip  bool
-	Hand  bool
+	Words string `json:"words"`
+	Chip  bool   `json:"chip,omitempty"`
+	Hand  bool   `json:"hand,omitempty"`
 }
 
 // Steps are a list of steps.
@@ -258,7 +258,7 @@ func (w *writer) when(scope sentence.Scope) Card {
 		times.Value, days.Value, days.Clear = s.At, s.On, true
 		if len(s.On) == 0 {
 			days = nil
-			c.Add = append(c.Add, Option{Value: "schedule/on", Label: w.Or("field.", "on")})
+			c.Add = append(c.Add, Chip{Path: at + "on", Picker: "days", Label: w.Or("field.", "on")})
 		}
 		add("bound.at", times, days)
 	default:
@@ -271,17 +271,18 @@ func (w *writer) when(scope sentence.Scope) Card {
 		chip.Clear = true
 		add("bound.timezone", chip)
 	}
-	if s.Each == "" {
-		c.Add = append(c.Add, Option{Value: "schedule/each", Label: w.Or("field.", "each")})
-		return c
-	}
 	each := one("each", "choice", w.Or("value.each.", s.Each))
 	each.Value, each.Clear = s.Each, true
 	for _, e := range w.Catalogue.Each {
 		each.Values = append(each.Values, Option{Value: e.Name, Label: w.Or("value.each.", e.Name)})
 		if e.Name == s.Each {
-			c.More, c.Add = w.besides(at+"where", "schedule/where", e.Filters, s.Where, nil, scope)
+			more, filters := w.besides(at+"where", e.Filters, s.Where, nil, scope)
+			c.More, c.Add = more, append(c.Add, filters...)
 		}
+	}
+	if s.Each == "" {
+		c.Add = append(c.Add, *each)
+		return c
 	}
 	add("bound.each", each)
 	return c
