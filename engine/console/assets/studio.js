@@ -114,7 +114,7 @@ function keyOf(element) {
   if (chip) return "chip " + JSON.parse(chip).path;
   for (const [name, value] of Object.entries({ step, condition, edits, set, group, more })) if (value !== undefined) return name + " " + value;
   const text = element.closest("[data-text]");
-  return text ? "text " + text.dataset.text : null;
+  return text ? element.tagName + " " + text.dataset.text : null;
 }
 
 // showRail puts the rail in the place of the one before, and leaves the cursor, and what is unfolded, where they were.
@@ -348,10 +348,12 @@ function editText(box) {
 
 async function insertValue(box, area, button) {
   box.dataset.busy = "";
+  const [from, to] = [area.selectionStart, area.selectionEnd]; // a dialog takes the cursor away
   const text = await pickText(button, { label: words["studio.insert"] }, valuesAt(box.dataset.text));
   delete box.dataset.busy;
   area.focus();
-  if (text) area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+  area.setSelectionRange(from, to);
+  if (text) area.setRangeText(text, from, to, "end");
 }
 
 rail.addEventListener("focusout", (event) => {

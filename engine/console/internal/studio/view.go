@@ -66,7 +66,7 @@ type Card struct {
 	Path, Icon string
 	Verb       string
 	Pieces     []Piece
-	More       []Chip   // what is given besides
+	More       []Chip // what is given besides
 	Add        []Chip // what could be given besides
 	Text       *Text
 	Question   *Condition // of stop_if and wait_for
