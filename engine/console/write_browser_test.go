@@ -231,7 +231,7 @@ func TestBuiltByClicks(t *testing.T) {
       - not human_active("15m")
     limit: { times: 1, per: 12h }
     do:
-      - send_message: We are away, {{ contact.name }}.
+      - send_message: "We are away, {{ contact.name }}."
       - add_labels: [after-hours]
 `
 	if diff := cmp.Diff(want, d.read("new-rule.yaml")); diff != "" {
@@ -249,15 +249,15 @@ func TestWaysByClicks(t *testing.T) {
 	p.until(railIsThere)
 	p.tap(`[data-step="/do/0"]`)
 	p.choose("Take one of these ways")
-	p.choose("the customer has the label name")
+	p.choose("the customer has the label label")
 	p.choose("vip")
 	p.written(`if: contact_has_label("vip")`)
 	p.tap(`[data-step="/do/0/args/branches/branches/0/do/0"]`)
-	p.choose("Transfer to the sector …")
+	p.choose("Transfer")
 	p.choose("Supervisors")
 	p.written("transfer: Supervisors")
 	p.tap(`[data-step="/do/0/args/branches/branches/1/do/0"]`)
-	p.choose("Wait …")
+	p.choose("Wait")
 	p.focused(`#picker input[type=number]`)
 	p.writes(kb.Enter)
 	p.written("wait: 15m")

@@ -347,6 +347,13 @@ func tidy(at any) {
 				v[name] = slices.DeleteFunc(list, isEmptyArg)
 			}
 		}
+		if list, ok := v["branches"].([]any); ok {
+			for _, b := range list {
+				if branch, ok := b.(map[string]any); ok && branch["else"] == nil && branch["if"] == nil {
+					branch["if"] = "true" // a way needs a condition
+				}
+			}
+		}
 		if list, ok := v["cancel_on"].([]any); ok {
 			v["cancel_on"] = slices.DeleteFunc(list, func(m any) bool {
 				match, ok := m.(map[string]any)

@@ -100,6 +100,8 @@ func TestApply(t *testing.T) {
 		{"a list", []string{`{"op":"add","path":"/do/0","value":{"verb":"add_labels"}}`, `{"op":"set","path":"/do/0/args/labels","value":["vip","new"]}`}, []string{`+- add_labels: [vip, new]`}},
 		{"a step into a branch", []string{`{"op":"move","path":"/do/0","to":"/do/1/args/branches/branches/1/do/1"}`}, []string{"-- send_message: Hello", "+- send_message: Hello"}},
 		{"a step out of a branch", []string{`{"op":"add","path":"/do/1/args/branches/branches/0/do/1","value":{"verb":"stop"}}`, `{"op":"move","path":"/do/1/args/branches/branches/0/do/0","to":"/do/3"}`}, []string{"-- log: nobody", "+- stop", "+- log: nobody"}},
+		{"a way, which still needs its condition", []string{`{"op":"add","path":"/do/1/args/branches/branches/1","value":{"do":[{"verb":"stop"}]}}`}, []string{"+- if: true", "+- stop"}},
+		{"its condition", []string{`{"op":"add","path":"/do/1/args/branches/branches/1","value":{"do":[{"verb":"stop"}]}}`, `{"op":"add","path":"/do/1/args/branches/branches/1/if/~if/of/0","value":{"sentence":"muted"}}`}, []string{"+- if: muted()", "+- stop"}},
 		{"a bound", []string{`{"op":"set","path":"/limit","value":{"times":"1","per":"12h"}}`}, []string{"+limit: { times: 1, per: 12h }"}},
 		{"what ends it early", []string{`{"op":"add","path":"/cancel_on/0","value":{"events":["attendance.closed"]}}`}, []string{"+cancel_on: [attendance.closed]"}},
 	} {

@@ -95,7 +95,7 @@ func withCondition(at any, n int, value any) (any, error) {
 	if !ok && at != nil {
 		return nil, ErrEdit
 	}
-	if len(c) == 0 {
+	if len(c) == 0 || isAlways(c) {
 		return value, nil
 	}
 	if c["group"] == nil {
@@ -108,6 +108,9 @@ func withCondition(at any, n int, value any) (any, error) {
 	c["of"] = slices.Insert(of, n, value)
 	return c, nil
 }
+
+// isAlways reports whether a condition is the one of a way that has none yet.
+func isAlways(c map[string]any) bool { return c["sentence"] == "always" && c["not"] == nil }
 
 // dissolved returns what is left of a group that lost a condition.
 func dissolved(at any) any {

@@ -152,7 +152,8 @@ func (w *writer) branches(path string, list []form.Branch, before []form.Step, s
 		at := fmt.Sprintf("%s/%d", path, i)
 		branch := Branch{Path: at, Else: b.Else, Do: w.steps(at+"/do", b.Do, before, shifted(step, 1))}
 		if !b.Else {
-			if branch.If = w.conditions(at+"/if/~if", sentence.Read(b.If), scope); branch.If == nil {
+			c := sentence.Read(b.If)
+			if branch.If = w.conditions(at+"/if/~if", c, scope); branch.If == nil || c.Sentence == "always" && !c.Not {
 				branch.If = &Condition{Path: at + "/if/~if"}
 			}
 		}
