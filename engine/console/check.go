@@ -89,7 +89,7 @@ func (c *Console) writeEdit(q *request) error {
 }
 
 // writeChoices answers what can be said at a place of the rule: conditions and values, what can be
-// asked of a value, or how a text has one.
+// asked of a value, how a text has one, or what a step could be given besides.
 func (c *Console) writeChoices(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -108,7 +108,11 @@ func (c *Console) writeChoices(q *request) error {
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_text")
 	}
-	return q.json(studioMaker(q.words(), f).Choices(fields, q.r.PostFormValue("path"), value))
+	maker, path := studioMaker(q.words(), f), q.r.PostFormValue("path")
+	if q.r.PostFormValue("more") != "" {
+		return q.json(maker.More(fields, path))
+	}
+	return q.json(maker.Choices(fields, path, value))
 }
 
 // writeComplete answers what could be written at a place.

@@ -215,6 +215,7 @@ func TestBuiltByClicks(t *testing.T) {
 	p.until(`document.querySelector('[data-at="/do/0"]').textContent.includes("after-hours")`)
 	p.tap("#undo")
 	p.until(`document.querySelector('[data-at="/do/1"]').textContent.includes("after-hours")`)
+	p.tap(`[data-at="/do/1"] .menu > summary`)
 	p.tap(`[data-at="/do/1"] [data-edits*='"op":"remove"']`)
 	p.until(`!document.getElementById("text").value.includes("add_labels")`)
 	p.tap("#undo")

@@ -127,7 +127,6 @@ var studio = table{
 	"studio.retry":        {"tried again", "tentar de novo"},
 	"studio.unreadable":   {"The YAML cannot be read as a rule just now. The rail comes back as soon as it can.", "O YAML não pode ser lido como regra agora. O trilho volta assim que puder."},
 	"studio.insert":       {"Insert", "Inserir"},
-	"studio.text":         {"What it says", "O que diz"},
 	"studio.name":         {"Name of the rule", "Nome da regra"},
 	"studio.id":           {"Short name (id)", "Nome curto (id)"},
 	"studio.about":        {"About", "Sobre"},
@@ -151,8 +150,6 @@ var studio = table{
 	"studio.tab.story":    {"Conversation", "Conversa"},
 	"studio.tab.yaml":     {"YAML", "YAML"},
 	"studio.proof":        {"What it would do", "O que ela faria"},
-	"studio.removed":      {"Removed.", "Removido."},
-	"studio.form":         {"The old form", "O formulário antigo"},
 
 	"offers.event":        {"What started it", "O que a iniciou"},
 	"offers.message":      {"The message", "A mensagem"},

@@ -264,13 +264,13 @@ const actions = {
   edits(button) {
     const edits = JSON.parse(button.dataset.edits);
     const card = edits[0].op === "remove" ? "" : edits[0].to;
-    button.closest("details.menu")?.removeAttribute("open");
+    closeMenu(button);
     send(edits, () => card && rail.querySelector(`[data-at="${CSS.escape(card)}"] summary`)?.focus());
   },
   async condition(button) {
     const path = button.dataset.condition;
     const op = button.dataset.op;
-    const condition = await pickCondition(button, path);
+    const condition = await pickCondition(closeMenu(button), path);
     if (!condition) return;
     if (op === "add") send([{ op: "add", path, value: condition }]);
     else send([{ op: "group", path, value: { group: op === "any" ? "any" : "all", of: [condition] } }]);
@@ -308,8 +308,8 @@ const actions = {
     if (edits) send(JSON.parse(edits));
   },
   async more(button) {
-    button.closest("details.menu")?.removeAttribute("open");
-    const options = JSON.parse(button.dataset.options);
+    const options = button.dataset.options ? JSON.parse(button.dataset.options) : (await choices(button.dataset.more, { more: "yes" })).more || [];
+    button = closeMenu(button);
     const chip = await pickOne(button, words["studio.more"], options.map((c) => ({ value: c, label: c.label })));
     if (!chip) return;
     const value = await pick(button, chip, valuesAt(chip.path));
@@ -381,6 +381,40 @@ rail.addEventListener("change", (event) => {
   const path = event.target.dataset.set;
   if (path) send([{ op: "set", path, value: event.target.value || null }]);
 });
+
+// The menu of a card is made when it is opened: a rule can have many cards.
+rail.addEventListener("toggle", (event) => {
+  const menu = event.target;
+  if (!menu.matches("details.menu[open]") || menu.querySelector(".sheet").childElementCount) return;
+  const card = menu.closest("[data-at]");
+  const path = card.dataset.at;
+  const list = path.slice(0, path.lastIndexOf("/"));
+  const n = Number(path.slice(list.length + 1));
+  const last = !card.nextElementSibling?.dataset.at;
+  const entry = (word, data) => {
+    const button = make("button", { type: "button", text: words["studio." + word] });
+    Object.assign(button.dataset, data);
+    menu.querySelector(".sheet").append(button);
+  };
+  const move = (word, to, op = "move") => entry(word, { edits: JSON.stringify([{ op, path, to }]) });
+  entry("more", { more: path });
+  if (!card.querySelector(":scope > .card > .inside > .only")) entry("only_if", { condition: path + "/if/~if/of/0", op: "add" });
+  if (n > 0) move("up", list + "/" + (n - 1));
+  if (!last) move("down", list + "/" + (n + 2));
+  if (menu.dataset.into) move("into", menu.dataset.into);
+  if (menu.dataset.out) move("out", menu.dataset.out);
+  move("copy", list + "/" + (n + 1), "copy");
+  entry("remove", { edits: JSON.stringify([{ op: "remove", path }]) });
+}, true);
+
+// closeMenu closes the menu that a button is in, and returns what stays.
+function closeMenu(button) {
+  const menu = button.closest("details.menu");
+  if (!menu) return button;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+  return menu.querySelector("summary");
+}
 
 // Only one menu is open, and Escape closes it.
 document.addEventListener("click", (event) => rail.querySelectorAll("details.menu[open]").forEach((d) => { if (!d.contains(event.target)) d.open = false; }));

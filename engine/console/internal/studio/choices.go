@@ -16,6 +16,7 @@ type Choices struct {
 	Conditions []Offer `json:"conditions,omitempty"`
 	Values     []Value `json:"values,omitempty"`
 	Text       string  `json:"text,omitempty"`
+	More       []Chip  `json:"more,omitempty"`
 }
 
 // An Offer is a condition to choose, with the blanks that are to be filled.
@@ -69,6 +70,43 @@ func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices 
 		out.Values = append(out.Values, v)
 	}
 	return out
+}
+
+// More returns what a step could be given besides.
+func (m *Maker) More(f form.Form, path string) Choices {
+	w := &writer{Maker: m, form: f}
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	steps := map[string][]form.Step{"do": f.Do, "on_error": f.OnError}[segments[0]]
+	s := stepAt(steps, segments[1:])
+	if s == nil {
+		return Choices{}
+	}
+	return Choices{More: w.step(path, *s, before(f, path)).Add}
+}
+
+// stepAt returns the step at a place, or nil.
+func stepAt(list []form.Step, path []string) *form.Step {
+	if len(path) == 0 {
+		return nil
+	}
+	n, err := strconv.Atoi(path[0])
+	if err != nil || n < 0 || n >= len(list) {
+		return nil
+	}
+	if len(path) < 5 {
+		return &list[n]
+	}
+	a := argNamed(list[n].Args, path[2])
+	switch {
+	case a == nil:
+	case path[3] == "steps":
+		return stepAt(a.Steps, path[4:])
+	case path[3] == "branches" && len(path) > 6:
+		if k, err := strconv.Atoi(path[4]); err == nil && k >= 0 && k < len(a.Branches) {
+			return stepAt(a.Branches[k].Do, path[6:])
+		}
+	}
+	return nil
 }
 
 // group names a group of offers.
@@ -137,14 +175,6 @@ func stepsBefore(list []form.Step, path []string) []form.Step {
 func (c Chip) Data() string { return asJSON(c) }
 
 func edits(op Op, path, to string) string { return asJSON([]Edit{{Op: op, Path: path, To: to}}) }
-
-// Edit returns an edit of a card for the page's script.
-func (c Card) Edit(op, path, to string) string { return edits(Op(op), path, to) }
-
-// Up and Down return the moves of a card within its list, and Behind the place behind it.
-func (c Card) Up() string     { return edits(Move, c.Path, shifted(c.Path, -1)) }
-func (c Card) Down() string   { return edits(Move, c.Path, shifted(c.Path, 2)) }
-func (c Card) Behind() string { return shifted(c.Path, 1) }
 
 // Adds returns what could be given besides.
 func (c Card) Adds() string {

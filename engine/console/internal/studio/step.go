@@ -18,7 +18,7 @@ func (w *writer) steps(path string, list []form.Step, before []form.Step, behind
 	before = slices.Clip(before)
 	for i, s := range list {
 		c := w.step(fmt.Sprintf("%s/%d", path, i), s, append(before, list[:i]...))
-		c.N, c.First, c.Last, c.Out = i+1, i == 0, i == len(list)-1, behind
+		c.N, c.Out = i+1, behind
 		if i > 0 {
 			c.Into = intoOf(fmt.Sprintf("%s/%d", path, i-1), list[i-1])
 		}

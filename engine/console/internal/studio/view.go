@@ -77,8 +77,6 @@ type Card struct {
 	Hand       *Chip // the whole step, by hand
 	Problems   []Problem
 	N          int
-	First      bool
-	Last       bool
 	Into       string // the end of the way above, where there is one
 	Out        string // the place behind the step that this one is inside of
 }
