@@ -121,8 +121,8 @@ $(GORELEASER):
 	@mv $(GOBIN_DIR)/goreleaser $@
 
 .PHONY: generate
-generate: ## rewrite what is generated: golden files, the tables of docs/language.md, the editor of the console (which needs Node)
-	go test ./rules ./cmd/quando -update
+generate: ## rewrite what is generated: golden files, the tables of docs/language.md, docs/sentences.md, the editor of the console (which needs Node)
+	go test ./rules ./rules/form/sentence ./cmd/quando -update
 	cd engine/console/editor && npm ci --ignore-scripts && npm run build
 
 SCALE ?= full
@@ -195,6 +195,11 @@ CUTS ?= 10000
 .PHONY: powercut
 powercut: ## cut the power of a journal in a file CUTS times under load, lose what was not synced, and look for everything that was acknowledged
 	go test -run '^TestPowerCuts$$' -count 1 -v -timeout 6h ./engine/journal/sqlite/powercut -cuts $(CUTS)
+
+CASES ?= 100000
+.PHONY: sentences
+sentences: ## read CASES random conditions as sentences, print them again, and compare what both decide on random events
+	go test -run '^TestRandom' -count 1 -v -timeout 6h ./rules/form/sentence -cases $(CASES)
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples

@@ -40,6 +40,8 @@ var sentences = []Form{
 	{Key: "least", Expression: "{x} >= {y}"},
 	{Key: "less", Expression: "{x} < {y}"},
 	{Key: "most", Expression: "{x} <= {y}"},
+	{Key: "before", Expression: "{x}.Before({y})"},
+	{Key: "after", Expression: "{x}.After({y})"},
 	{Key: "contains", Expression: "{x} contains {y}"},
 	{Key: "begins", Expression: "{x} startsWith {y}"},
 	{Key: "ends", Expression: "{x} endsWith {y}"},
@@ -75,7 +77,8 @@ var values = []Form{
 	{Key: "hour", Expression: "{time}.Hour()", Gives: rules.Number},
 	{Key: "minute", Expression: "{time}.Minute()", Gives: rules.Number},
 	{Key: "month_day", Expression: "{time}.Day()", Gives: rules.Number},
-	{Key: "month", Expression: "{time}.Month()", Gives: rules.Number},
+	{Key: "month", Expression: "{time}.Month().String()", Gives: rules.Text},
+	{Key: "month_number", Expression: "{time}.Month()", Gives: rules.Number},
 	{Key: "year", Expression: "{time}.Year()", Gives: rules.Number},
 	{Key: "date_after", Expression: "{time}.AddDate({years}, {months}, {days})", Gives: rules.Time},
 	{Key: "time_after", Expression: "{time}.Add({duration})", Gives: rules.Time},
@@ -119,8 +122,8 @@ var values = []Form{
 // before are the forms that must be looked at before others whose expressions fit too.
 var before = []string{"known", "has", "ago", "ahead", "since", "or_text", "or_zero", "or_list", "or_no"}
 
-// blankKinds are the kinds of blanks that are more than a value, by their names in the tables above.
-var blankKinds = map[string]string{"condition": "condition", "pattern": "pattern", "layout": "layout", "weekday": "weekday"}
+// blankKinds are the kinds of blanks that are more than a value, by their names in the tables.
+var blankKinds = map[string]string{"condition": "condition", "pattern": "pattern", "layout": "layout"}
 
 // Sentences returns every sentence of the catalogue.
 func Sentences() []Form { return slices.Clone(whole().sentences) }
@@ -181,10 +184,10 @@ func ofFunction(f rules.Function) []Form {
 	form := Form{Key: f.Name, Gives: f.Result}
 	var arguments []string
 	for i, name := range strings.Split(inside, ", ") {
-		switch {
-		case name == "":
+		switch name {
+		case "":
 			continue
-		case name == "…":
+		case "…":
 			form.Blanks[i-1].Kind = "words"
 			continue
 		}

@@ -31,7 +31,13 @@ func (f filler) name() sentence.Term {
 }
 
 func (f filler) term(depth int) sentence.Term {
-	switch n := f.IntN(7); {
+	switch n := f.IntN(8); {
+	case n == 7 && depth > 0:
+		c := f.condition(0)
+		if c.Sentence != "yes" && c.Sentence != "always" { // which are other terms
+			return question(c)
+		}
+		return f.name()
 	case n == 0:
 		return f.literal()
 	case n == 1:
@@ -95,12 +101,12 @@ func (f filler) said(form sentence.Form, depth int) sentence.Condition {
 	return sentence.Condition{Sentence: form.Key, Not: f.IntN(2) == 0, Blanks: f.blanks(form, max(depth-1, 0))}
 }
 
-// TestRandomModels shows that every sentence and every value of the catalogue, with blanks filled by
-// anything, is printed as an expression that is read as the same, also after it was JSON.
+// TestRandomModels shows that every sentence and every value of the catalogue, with anything in its
+// blanks, is printed as an expression that is read as the same, also after it was JSON.
 func TestRandomModels(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(*seed, 1))
-	for done := 0; done < *cases; {
+	for done := 0; done < wanted(); {
 		for _, form := range sentence.Sentences() {
 			want := filler{Rand: r}.said(form, 2)
 			data, err := json.Marshal(want)
@@ -131,6 +137,7 @@ func FuzzRead(f *testing.F) {
 	for _, x := range []string{
 		`a and (b or not c) && let x = 1; x == 1`, `(a?.b).c == 1 and open("x")`, `a?.b.Format("15:04") > "18:00"`, `1 < x < 5`, `not (a ?? false)`, `any(l, {.x > 1})`, `x // why`, `"a" | lower() == x`,
 		`-x > 1`, `!!x`, `a[1:2] == [1, 2]`, `{"a": 1}.a == 1`, `b"x" == y`, `any(l, any(#, # > 1) and let z = #; z > 1)`, `if a { b } else { c }`, `x.y["z"] in 1..3`, `says()`, `has_label("a", "b")`, `"${name}"`,
+		`(a < b) < c`, `(a > 1) == (b > 1)`, `a == (b == c)`, "`\xe5` == x", `a?.b[0].Format("x") == y`, `lower(a)?.b.Hour() > 1`, `(a?.b.Weekday()).String() == "x"`, `f(x)?.Hour() > 1`,
 	} {
 		f.Add(x)
 	}

@@ -16,6 +16,7 @@ type Offer struct {
 	Group     string    `json:"group"` // the fact that it is about, clock or steps
 	Condition Condition `json:"condition"`
 	Pieces    []Piece   `json:"pieces"`
+	Rare      bool      `json:"rare,omitempty"` // the contrary of a comparison, which another one says more simply
 }
 
 // IsComplete reports whether every blank of a condition is filled.
@@ -63,7 +64,8 @@ func (s Scope) Offers(l phrases.Language) (list []Offer) {
 			pieces := s.Pieces(l, c)
 			if words := join(pieces); !seen[words] {
 				seen[words] = true // another way to ask the same is not offered
-				list = append(list, Offer{group, c, pieces})
+				rare := c.Not && slices.Contains(comparisons, c.Sentence) && !c.IsComplete()
+				list = append(list, Offer{group, c, pieces, rare})
 			}
 		}
 	}
@@ -77,7 +79,7 @@ func (s Scope) Offers(l phrases.Language) (list []Offer) {
 		add(groupOf(rootOf(r.expression)), emptied(r.condition))
 	}
 	for _, k := range s.names {
-		if k.verb == "wait_for" || k.verb == "find_card" {
+		if k.verb == "wait_for" || k.card {
 			add(steps, Condition{Sentence: "known", Blanks: map[string]Term{"x": {Kind: Name, Text: k.name}}})
 		}
 	}
@@ -151,6 +153,9 @@ func emptiedBlanks(blanks map[string]Term) map[string]Term {
 	return out
 }
 
+// comparisons are the sentences whose contrary is another one of them.
+var comparisons = []string{"more", "least", "less", "most"}
+
 // operators are the sentences for a value of a type, in the order in which they are offered.
 var operators = map[*Type][]string{
 	rules.Text:     {"is", "one_of", "contains", "begins", "ends", "matches", "known"},
@@ -165,12 +170,19 @@ var operators = map[*Type][]string{
 func (s Scope) Operators(l phrases.Language, x Term) (list []Offer) {
 	known := s.typeOf(x, "")
 	group := cmp.Or(known.fact, clock)
-	add := func(c Condition) { list = append(list, Offer{group, c, s.Pieces(l, c)}) }
+	add := func(c Condition) { list = append(list, Offer{group, c, s.Pieces(l, c), false}) }
 	typ := known.typ
 	switch {
+	case typ != nil && typ.Elem() != nil && len(typ.Elem().Fields()) > 0:
+		for _, key := range []string{"any_item", "every_item", "no_item"} {
+			add(Condition{Sentence: key, Blanks: map[string]Term{"list": x, "condition": {}}})
+		}
+		return list
 	case typ != nil && typ.Elem() != nil:
+		item := Condition{Sentence: "one_of", Blanks: map[string]Term{"x": {Kind: Name, Text: "#"}, "list": {}}}
 		for _, not := range []bool{false, true} {
 			add(Condition{Sentence: "has", Not: not, Blanks: map[string]Term{"item": {}, "list": x}})
+			add(Condition{Sentence: "any_item", Not: not, Blanks: map[string]Term{"list": x, "condition": {Kind: Question, Condition: &item}}})
 		}
 		return list
 	case typ != nil && len(typ.Fields()) > 0:
@@ -190,7 +202,7 @@ func (s Scope) Operators(l phrases.Language, x Term) (list []Offer) {
 		blanks := whole().byKey[0][key].form.empty()
 		blanks["x"] = x
 		add(Condition{Sentence: key, Blanks: blanks})
-		if key != "more" && key != "least" && key != "less" && key != "most" {
+		if !slices.Contains(comparisons, key) {
 			add(Condition{Sentence: key, Not: true, Blanks: blanks})
 		}
 	}
@@ -244,12 +256,12 @@ func (s Scope) Inserts(l phrases.Language) (list []Insert) {
 			add(f.Name, "business_time({calendar}, attendance.opened_at, now())", false)
 		}
 	}
-	for _, expression := range []string{"now()", "next_open({calendar})", "next_close({calendar})", "day(now(), 0)", "day(now(), -1)", "day(now(), 1)", "day(now(), {n})", "now().Weekday().String()", "now().Hour()"} {
+	for _, expression := range []string{"now()", "next_open({calendar})", "next_close({calendar})", "next_open({calendar}) - now()", "next_close({calendar}) - now()", "day(now(), 0)", "day(now(), -1)", "day(now(), 1)", "day(now(), {n})", "now().Weekday().String()", "now().Hour()"} {
 		add(clock, expression, false)
 	}
 	for _, k := range s.names {
 		switch {
-		case k.verb == "vars":
+		case k.verb == variables:
 			add(variables, k.name, false)
 		case k.verb == "wait_for":
 			add(steps, k.name+".message.text", false)

@@ -130,6 +130,8 @@ func needs(node ast.Node, around int, need map[string]int) {
 // root names what a tree is at its outermost, to find the patterns that may fit it.
 func root(node ast.Node) string {
 	switch n := node.(type) {
+	case *ast.ChainNode:
+		return root(n.Node)
 	case *ast.BinaryNode:
 		return n.Operator
 	case *ast.BuiltinNode:
@@ -151,8 +153,8 @@ func root(node ast.Node) string {
 	return ""
 }
 
-// match reports whether a tree fits a pattern's, and notes what stands in the blanks. Without blanks
-// it reports whether two trees are the same.
+// match reports whether a tree fits a pattern's, and notes what stands in the blanks. Where filled
+// is nil it reports whether two trees are the same.
 func match(p, n ast.Node, filled map[string]ast.Node) bool {
 	switch p := p.(type) {
 	case *ast.IdentifierNode:

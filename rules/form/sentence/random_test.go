@@ -391,6 +391,11 @@ func (m maker) sentence(depth int) (string, sentence.Condition) {
 	case 7:
 		x, left := m.value(vocabulary.Flag, 0)
 		return x, said("yes", false, "x", left)
+	case 9:
+		x, left := m.value(vocabulary.Time, depth)
+		y, right := m.value(vocabulary.Time, depth)
+		f := one(m.Rand, "Before", "After")
+		return fmt.Sprintf("%s.%s(%s)", x, f, y), said(strings.ToLower(f), false, "x", left, "y", right)
 	case 8:
 		if list, of, ok := m.list(); ok {
 			f := one(m.Rand, [][2]string{{"any", "any_item"}, {"all", "every_item"}, {"none", "no_item"}, {"one", "one_item"}}...)

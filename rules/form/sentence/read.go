@@ -156,21 +156,17 @@ func readSentence(node ast.Node) (Condition, bool) {
 	if n, ok := node.(*ast.BinaryNode); ok && turned[n.Operator] != "" && isLiteral(n.Left) && !isLiteral(n.Right) {
 		node = &ast.BinaryNode{Operator: turned[n.Operator], Left: n.Right, Right: n.Left}
 	}
-	p, blanks, ok := readForm(0, node, false)
+	p, blanks, ok := readForm(0, node)
 	if !ok {
 		return Condition{}, false
 	}
 	return Condition{Sentence: p.form.Key, Not: p.not, Blanks: blanks}, true
 }
 
-// readForm finds the form of the catalogue that a tree is, and reads what fills its blanks. A tree
-// inside a chain is what a method behind ?. is called of.
-func readForm(which int, node ast.Node, inChain bool) (*pattern, map[string]Term, bool) {
-	if chain, ok := node.(*ast.ChainNode); ok && !inChain {
-		node, inChain = chain.Node, true
-	}
-	if inChain != beyondMissing(node) {
-		return nil, nil, false
+// readForm finds the form of the catalogue that a tree is, and reads what fills its blanks.
+func readForm(which int, node ast.Node) (*pattern, map[string]Term, bool) {
+	if chain, ok := node.(*ast.ChainNode); ok {
+		node = chain.Node // of a method behind ?.; its name says the same
 	}
 	for _, p := range whole().byRoot[which][root(node)] {
 		if len(p.form.Blanks) > 0 && p.form.Blanks[0].Kind == "words" {
@@ -185,12 +181,8 @@ func readForm(which int, node ast.Node, inChain bool) (*pattern, map[string]Term
 			return p, nil, true
 		}
 		blanks := make(map[string]Term, len(filled))
-		for i, b := range p.form.Blanks {
-			read := readBlank
-			if i == 0 && inChain {
-				read = readInChain
-			}
-			t, ok := read(b.Kind, filled[b.Name])
+		for _, b := range p.form.Blanks {
+			t, ok := readBlank(b.Kind, filled[b.Name])
 			if !ok {
 				return nil, nil, false
 			}
@@ -199,33 +191,6 @@ func readForm(which int, node ast.Node, inChain bool) (*pattern, map[string]Term
 		return p, blanks, true
 	}
 	return nil, nil, false
-}
-
-// readInChain reads what a method behind ?. is called of.
-func readInChain(_ string, node ast.Node) (Term, bool) {
-	if text, ok := path(node); ok {
-		return Term{Kind: Name, Text: text}, true
-	}
-	p, blanks, ok := readForm(1, node, true)
-	if !ok {
-		return Term{}, false
-	}
-	return Term{Kind: Value, Value: p.form.Key, Blanks: blanks}, true
-}
-
-// beyondMissing reports whether a tree is a method of something behind ?., which is not called where
-// that is missing.
-func beyondMissing(node ast.Node) bool {
-	call, _ := node.(*ast.CallNode)
-	if call == nil {
-		return false
-	}
-	callee, _ := call.Callee.(*ast.MemberNode)
-	if callee == nil {
-		return false
-	}
-	base, _ := path(callee.Node)
-	return strings.Contains(base, "?.") || beyondMissing(callee.Node)
 }
 
 // fits reports whether the blank that must be written out is.
@@ -279,7 +244,7 @@ func readValue(node ast.Node) (Term, bool) {
 	if n, ok := node.(*ast.ArrayNode); ok {
 		return readList(n.Nodes)
 	}
-	p, blanks, ok := readForm(1, node, false)
+	p, blanks, ok := readForm(1, node)
 	if !ok {
 		return Term{}, false
 	}

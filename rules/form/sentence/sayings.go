@@ -49,7 +49,7 @@ var sayings = []saying{
 	{"contact.blocked", `contact.blocked`},
 	{"attendance.there", `attendance != nil`},
 	{"attendance.open", `attendance.status == "open"`},
-	{"attendance.closed", `attendance.status == "closed"`},
+	{"attendance.shut", `attendance.status == "closed"`},
 	{"attendance.answered", `attendance.first_response != nil`},
 	{"attendance.ended", `attendance.closed_at != nil`},
 	{"attendance.taken", `attendance.assignee != nil`},
@@ -78,6 +78,10 @@ var sayings = []saying{
 	{"count.more", `count_events({event}, {duration}) > {number}`},
 	{"count.least", `count_events({event}, {duration}) >= {number}`},
 	{"count.less", `count_events({event}, {duration}) < {number}`},
+	{"opens.later", `next_open({calendar}) - now() > {duration}`},
+	{"opens.soon", `next_open({calendar}) - now() < {duration}`},
+	{"closes.later", `next_close({calendar}) - now() > {duration}`},
+	{"closes.soon", `next_close({calendar}) - now() < {duration}`},
 	{"past.more", `now() - {time} > {duration}`},
 	{"past.less", `now() - {time} < {duration}`},
 	{"clock.from", `now().Format("15:04") >= {clock}`},
@@ -90,6 +94,7 @@ var sayings = []saying{
 	{"weekday.in", `now().Weekday().String() in {weekdays}`},
 	{"number.in", `number({text}) != nil`},
 	{"part.in", `extract({text}, {pattern}) != nil`},
+	{"value.empty", `{value} == ""`},
 }
 
 // called are the values among them.
@@ -107,6 +112,8 @@ var called = []saying{
 	{"now_clock", `now().Format("15:04")`},
 	{"now_day", `now().Weekday().String()`},
 	{"now_hour", `now().Hour()`},
+	{"until_open", `next_open({calendar}) - now()`},
+	{"until_close", `next_close({calendar}) - now()`},
 	{"messages", `len(messages)`},
 	{"events", `len(events)`},
 }

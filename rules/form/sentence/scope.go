@@ -2,6 +2,7 @@ package sentence
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,20 +20,21 @@ type Scope struct {
 	facts []string
 }
 
-// A known is a name that is no fact: a variable, the result of a step, what a step sets, the item of
-// a loop.
+// A known is a name that is no fact: a variable, the result of a step, what a step sets, or the
+// item of a loop.
 type known struct {
 	name string
 	typ  *Type
 	verb string // that gives it
+	card bool   // it is the card that a step has looked for, and nil where there was none
 }
 
 // NewScope returns the scope behind some steps of a rule. Vars are those of the rule's file. Before
-// are the steps that come first, in their order, with those around: of a for_each it knows the item.
+// are the steps that come first, in their order, with those around; a for_each gives its item.
 func NewScope(catalog *rules.Catalog, f form.Form, vars map[string]any, before []form.Step) Scope {
 	s := Scope{facts: factsAt(f)}
-	for name, v := range vars {
-		s.names = append(s.names, known{"vars." + name, typeOfVar(v), "vars"})
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		s.add("vars."+name, typeOfVar(vars[name]), variables)
 	}
 	for _, step := range before {
 		s.step(catalog, step)
@@ -125,7 +127,7 @@ func (s *Scope) step(catalog *rules.Catalog, step form.Step) {
 		return
 	}
 	if step.ID != "" {
-		s.add(step.ID, schema.Result, step.Verb)
+		s.names = append(s.names, known{name: step.ID, typ: schema.Result, verb: step.Verb, card: schema.Gives == vocabulary.Card && schema.OnlyReads()})
 	}
 	if schema.Gives != "" && !slices.Contains(s.facts, schema.Gives) {
 		s.facts = append(s.facts, schema.Gives)
@@ -133,7 +135,7 @@ func (s *Scope) step(catalog *rules.Catalog, step form.Step) {
 }
 
 func (s *Scope) add(name string, typ *Type, verb string) {
-	s.names = append(s.names, known{name, typ, verb})
+	s.names = append(s.names, known{name: name, typ: typ, verb: verb})
 }
 
 // typeOfText returns the type of a text with {{ }} in it: that of the expression where it is one
@@ -199,6 +201,9 @@ func (s Scope) typeOf(t Term, item string) typed {
 		list := s.typeOf(t.Blanks["list"], item).typ
 		if list != nil && list.Elem() != nil {
 			return typed{typ: list.Elem()}
+		}
+		if t.Value == "minus" && s.typeOf(t.Blanks["x"], item).typ == rules.Time && s.typeOf(t.Blanks["y"], item).typ == rules.Time {
+			return typed{typ: rules.Duration}
 		}
 		if t.Value == "choice" || t.Value == "or_else" || t.Value == "plus" || t.Value == "minus" || t.Value == "times" {
 			return typed{typ: s.typeOf(t.Blanks["x"], item).typ}

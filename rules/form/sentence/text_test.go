@@ -65,6 +65,29 @@ func TestWriteAll(t *testing.T) {
 	}
 }
 
+// TestPrint shows how conditions are written that were put together by choosing.
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	for x, want := range map[string]string{
+		`(a or b and c) && !(d)`:               `(a or (b and c)) and not d`,
+		`not (a == 1 || b in ['x'])`:           `not (a == 1 or b in ["x"])`,
+		`not (not (a and b))`:                  `a and b`,
+		`not (x matches 'y')`:                  `x not matches "y"`,
+		`5 <= ((x ?? "") | len()) + 1`:         `len(x ?? "") + 1 >= 5`,
+		`any(messages, {.by == "team"})`:       `any(messages, #.by == "team")`,
+		`human_active(duration("15m"))`:        `human_active("15m")`,
+		`(x > 1 ? y : "z") == ("a" + (b + c))`: `(x > 1 ? y : "z") == "a" + (b + c)`,
+	} {
+		if got := sentence.Print(sentence.Read(x)); got != want {
+			t.Errorf("%s is printed as %s, want %s", x, got, want)
+		}
+	}
+	half := sentence.Condition{Group: sentence.Any, Of: []sentence.Condition{{Group: sentence.All}, {Sentence: "muted"}, {}}}
+	if got := sentence.Print(half); got != "muted()" {
+		t.Errorf("a group with empty ones in it is printed as %q", got)
+	}
+}
+
 // TestByHand shows that only the smallest part that no sentence says is by hand.
 func TestByHand(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
@@ -76,7 +77,7 @@ func (w wording) condition(c Condition, at string) []Piece {
 	case c.Hand != "" && w.flat:
 		return []Piece{{Words: w.t("say.by_hand", c.Hand)}}
 	case c.Hand != "":
-		return []Piece{{Words: c.Hand, Blank: at + "hand", Picker: "expression"}}
+		return []Piece{{Words: c.Hand, Blank: at + handBlank, Picker: "expression"}}
 	}
 	form := whole().byKey[0][c.Sentence]
 	if form == nil {
@@ -140,10 +141,10 @@ func (w wording) resultSaying(c Condition) (phrases.Code, bool) {
 	if c.Sentence != "known" || x.Kind != Name {
 		return "", false
 	}
-	switch k, _ := w.scope.lookup(x.Text); k.verb {
-	case "wait_for":
+	switch k, _ := w.scope.lookup(x.Text); {
+	case k.verb == "wait_for":
 		return contrary("saying.answer.there", c.Not), true
-	case "find_card":
+	case k.card:
 		return contrary("saying.found.there", c.Not), true
 	}
 	return "", false
@@ -339,8 +340,10 @@ func (w wording) pickerOf(t Term) (string, *rules.Field) {
 	}
 	if t.Kind == Value {
 		switch {
-		case t.Value == "weekday":
+		case t.Value == "weekday" || t.Value == "weekday_number" && slices.Equal(t.Wraps, []string{"string"}):
 			return "weekday", nil
+		case t.Value == "weekday_number", t.Value == "month":
+			return t.Value, nil
 		case t.Value == "format" && t.Blanks["layout"].Text == "15:04":
 			return "clock", nil
 		}
@@ -369,6 +372,12 @@ func (w wording) choices(picker string, field *rules.Field) (list []Choice) {
 		}
 	case "weekday", "weekdays":
 		values = weekdays
+	case "weekday_number", "weekday_numbers":
+		values = []string{"1", "2", "3", "4", "5", "6", "0"}
+	case "month", "months":
+		for m := time.January; m <= time.December; m++ {
+			values = append(values, m.String())
+		}
 	case "event":
 		values = vocabulary.EventTypes()
 	case "flag":

@@ -55,6 +55,13 @@ func (w wording) literal(t Term, picker string, field *rules.Field) string {
 	switch {
 	case t.Kind == Duration:
 		return w.duration(t.Text)
+	case picker == "weekday_number":
+		if n, err := strconv.Atoi(t.Text); err == nil && n >= 0 && n <= 6 {
+			return w.t(phrases.Code("fixed.weekday." + time.Weekday(n).String()))
+		}
+		return t.Text
+	case picker == "month" && phrases.Knows(phrases.Code("fixed.month."+t.Text)):
+		return w.t(phrases.Code("fixed.month." + t.Text))
 	case t.Kind == Flag, picker == "flag":
 		return w.t(phrases.Code("value." + t.Text))
 	case t.Kind == Date:

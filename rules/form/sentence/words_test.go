@@ -72,9 +72,13 @@ func TestWords(t *testing.T) {
 		{`score <= 2.5`, "score is at most 2.5", "score é no máximo 2,5"},
 		{`contact.company in vars.companies`, "the customer's company is one of companies", "a empresa do cliente é um destes valores: companies"},
 		{`card.priority not in ["low", "medium"]`, "the card's priority is none of low, medium", "a prioridade do cartão não é nenhum destes valores: baixa, média"},
-		{`(contact.name ?? "") == ""`, "the customer's name is nothing", "o nome do cliente é nada"},
+		{`(contact.name ?? "") == ""`, "the customer's name is empty", "o nome do cliente está em branco"},
 		{`contact.city == nil`, "the customer's city is missing", "a cidade do cliente não consta"},
 		{`now().Weekday().String() in ["Saturday", "Sunday"]`, "today is one of Saturday, Sunday", "hoje é um destes dias: sábado, domingo"},
+		{`int(now().Weekday()) in [6, 0]`, "the weekday of now is one of Saturday, Sunday", "o dia da semana de agora é um destes valores: sábado, domingo"},
+		{`now().Month().String() == "December"`, "the month of now is December", "o mês de agora é dezembro"},
+		{`next_open("office") - now() > duration("2h")`, "office opens in more than 2 hours", "office abre daqui a mais de 2 horas"},
+		{`next_open("office") - now() >= duration("2h")`, "how long it is until office opens is at least 2 hours", "quanto falta para office abrir é no mínimo 2 horas"},
 		{`now().Format("15:04") >= "18:00"`, "it is 18:00 or later", "são 18:00 ou mais tarde"},
 		{`22 <= now().Hour()`, "it is 22:00 or later", "são 22h ou mais tarde"},
 		{`now() - message.created_at < duration("2d")`, "the moment of the message was less than 2 days ago", "o momento da mensagem foi há menos de 2 dias"},
@@ -200,7 +204,11 @@ func TestEverythingHasWords(t *testing.T) {
 		}
 	}
 	for _, l := range []phrases.Language{phrases.English, phrases.Portuguese} {
-		for _, o := range (sentence.Scope{}).Offers(l) {
+		offers := sentence.Scope{}.Offers(l)
+		for _, insert := range (sentence.Scope{}).Inserts(l) {
+			offers = append(offers, sentence.Scope{}.Operators(l, insert.Term)...)
+		}
+		for _, o := range offers {
 			for _, p := range o.Pieces {
 				if strings.ContainsAny(p.Words, "⟦{") {
 					t.Errorf("an offer reads %q", p.Words)
@@ -256,6 +264,16 @@ func TestOffers(t *testing.T) {
 	}
 	if _, ok := inserts["message's text"]; ok {
 		t.Error("a message can be inserted, which a closed attendance does not come with")
+	}
+	for x, want := range map[string][]string{
+		"contact.labels": {"the customer has the label …", "the customer has one of the labels …", "the customer does not have the label …", "the customer has none of the labels …"},
+		"messages":       {"for at least one of the collected messages: …", "for every one of the collected messages: …", "for none of the collected messages: …"},
+		"card.due":       {"the card's due date is before …", "the card's due date is after …", "the card has a due date", "the card has no due date", "the card's due date was more than … ago", "the card's due date was less than … ago"},
+		"contact":        {"the customer is known", "the customer is not known"},
+	} {
+		if diff := cmp.Diff(want, said(scope.Operators(phrases.English, sentence.ReadValue(x)))); diff != "" {
+			t.Errorf("of %s:\n%s", x, diff)
+		}
 	}
 	operators := said(scope.Operators(phrases.English, sentence.ReadValue("card.priority")))
 	want := []string{"the card's priority is …", "the card's priority is not …", "the card's priority is one of …", "the card's priority is none of …", "the card's priority is known", "the card's priority is missing"}
