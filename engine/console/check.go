@@ -211,12 +211,14 @@ func (c *Console) names(space *Workspace, set *rules.Set) *ruleeditor.Names {
 
 // json answers with data for the page's own script.
 func (q *request) json(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // parts of pages, which would be twice as long
+	if err := e.Encode(v); err != nil {
 		return err
 	}
 	q.w.Header().Set("Content-Type", "application/json")
-	_, _ = q.w.Write(text) // the client may have disconnected
+	_, _ = q.w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 

@@ -89,7 +89,11 @@ async function take(mine, answer) {
   editor.set(found.text);
   textarea.value = found.text;
   showRail(found.rail);
-  document.getElementById("words").innerHTML = found.words;
+  const said = document.getElementById("words");
+  if (said.dataset.of !== found.words) {
+    said.dataset.of = found.words;
+    said.innerHTML = found.words;
+  }
   showProblems(found);
   showUnsaved();
   clearTimeout(trial);
@@ -124,14 +128,31 @@ function showRail(html) {
   const card = active?.closest("[data-at]")?.dataset.at;
   const typed = active && "value" in active && active.matches("input, textarea") ? active.value : null;
   const open = [...rail.querySelectorAll("details.about, details.fails")].map((d) => d.open);
-  rail.innerHTML = html;
-  rail.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
-  if (!active) return;
+  const now = make("div");
+  now.innerHTML = html;
+  now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
+  patch(rail, now);
+  if (!active || active.isConnected) return;
   const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
   const near = card && rail.querySelector(`[data-at="${CSS.escape(card)}"]`)?.querySelector("button, summary");
   const target = again || near || rail.querySelector("button, input");
   target?.focus({ preventScroll: true });
   if (again && typed !== null && "value" in again && again.matches("input, textarea")) again.value = typed;
+}
+
+// inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
+const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
+
+// patch makes one part of the rail like another, and leaves alone what is the same.
+function patch(old, now) {
+  const [a, b] = [[...old.children], [...now.children]];
+  if (a.length !== b.length || a.some((e, i) => e.tagName !== b[i].tagName)) return old.replaceChildren(...now.childNodes);
+  a.forEach((e, i) => {
+    if (e.isEqualNode(b[i])) return;
+    if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(b[i]);
+    for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
+    patch(e, b[i]);
+  });
 }
 
 // showProblems lists the problems. A screen reader reads the list whenever it changes, so it is left alone while it is the same.
