@@ -147,6 +147,12 @@ func TestAPersonWrites(t *testing.T) {
 	b.fill("/name", "Answer while we are away")
 	b.written("name: Answer while we are away")
 
+	b.click(`[data-at="/limit"] .x`)
+	b.sees("the rule sends to every message, without a limit")
+	b.click(`.complaint [data-edits]`)
+	b.sees("No problems.")
+	b.written("per: 12h")
+
 	b.click("#tab-past")
 	b.sees("It would have reached 1 people, with 1 messages")
 	b.sees("We are away, Bento Alves.")
@@ -417,6 +423,16 @@ func TestWritingInABrowser(t *testing.T) {
 					t.Errorf("%s, %s, %s:\n%s", p.name, lang.Code, theme, strings.Join(found, "\n"))
 				}
 				b.picture(p.name, lang.Code, theme)
+			}
+			if p.name == "write" {
+				b.theme("light")
+				b.click(`[data-at="/if"] [data-op="add"]`)
+				b.until(`document.querySelector("#picker[open] [role=option].active")`)
+				if found := b.complaints("light"); len(found) > 0 {
+					t.Errorf("a picker, %s:\n%s", lang.Code, strings.Join(found, "\n"))
+				}
+				b.picture("write-picker", lang.Code, "light")
+				b.do(chromedp.KeyEvent(kb.Escape))
 			}
 			if list := b.refused(); len(list) > 0 {
 				t.Errorf("%s: the policy refused %v", p.name, list)

@@ -126,6 +126,7 @@ var studio = table{
 	"studio.muted":        {"also while muted", "também se silenciada"},
 	"studio.retry":        {"tried again", "tentar de novo"},
 	"studio.unreadable":   {"The YAML cannot be read as a rule just now. The rail comes back as soon as it can.", "O YAML não pode ser lido como regra agora. O trilho volta assim que puder."},
+	"studio.limit":        {"Fix: at most once in 12 hours", "Corrigir: no máximo uma vez em 12 horas"},
 	"studio.insert":       {"Insert", "Inserir"},
 	"studio.name":         {"Name of the rule", "Nome da regra"},
 	"studio.id":           {"Short name (id)", "Nome curto (id)"},

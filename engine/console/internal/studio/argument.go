@@ -220,7 +220,7 @@ func (w *writer) text(path string, k form.Argument, given *form.Arg, scope sente
 // span puts a length of time into words: 15 minutes, 15 minutes of office hours.
 func (w *writer) span(text string, scope sentence.Scope) string {
 	length, calendar, of := strings.Cut(text, " of ")
-	said := length
+	var said string
 	switch _, err := duration.Parse(length); {
 	case err == nil:
 		said = scope.SayValue(w.RulesLanguage(), sentence.Term{Kind: sentence.Duration, Text: length})

@@ -211,11 +211,12 @@ func (b Bound) Words() string { return inWords(b.Pieces) }
 // BoundOptions returns the bounds that could be added.
 func (v View) BoundOptions() string { return asJSON(v.MoreBounds) }
 
-// ByClock and ByEvent return the edits that change what starts the rule.
+// ByClock returns the edit that lets the clock start the rule.
 func (v View) ByClock() string {
 	return asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Schedule: &form.Schedule{Every: "1h"}}}})
 }
 
+// ByEvent returns the edit that lets an event start the rule.
 func (v View) ByEvent() string {
 	return asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Events: []string{vocabulary.MessageReceived}}}})
 }

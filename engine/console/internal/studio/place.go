@@ -2,6 +2,7 @@ package studio
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/quandohq/quando/rules/source"
 )
@@ -14,6 +15,25 @@ type Problem struct {
 	Message  string `json:"message"`
 	Hint     string `json:"hint,omitempty"`
 	Path     string `json:"path,omitempty"` // of the card that it is about
+}
+
+// PlainHint returns the hint where it is no code, which has no place on a card.
+func (p Problem) PlainHint() string {
+	if strings.ContainsAny(p.Hint, "{}():`=_") {
+		return ""
+	}
+	return p.Hint
+}
+
+// oneAnswer is the limit that the checker proposes for a rule that would answer every message.
+const oneAnswer = "limit: { times: 1, per: 12h }"
+
+// Limits returns the edit that mends a rule without a limit; it is empty for other problems.
+func (p Problem) Limits() string {
+	if !strings.Contains(p.Hint, oneAnswer) {
+		return ""
+	}
+	return asJSON([]Edit{{Op: Set, Path: "/limit", Value: usual["limit"]}})
 }
 
 // Places puts the problems of a file to the cards of one of its rules, by their paths. Those of no
