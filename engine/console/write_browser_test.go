@@ -60,6 +60,13 @@ func (p *person) writes(text string) {
 	p.words++
 }
 
+// presses presses a key in a picker. A browser that is driven also sends the letter behind a key
+// that was taken, which a keyboard does not.
+func (p *person) presses(key string) {
+	p.t.Helper()
+	look(p.browser, "press "+key, chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: %q, bubbles: true, cancelable: true })), true`, key)))
+}
+
 // focused waits until the cursor is somewhere.
 func (p *person) focused(selector string) {
 	p.t.Helper()
@@ -81,7 +88,7 @@ func (p *person) buildsTheAwayReply(quietly bool) {
 		p.tap(`[data-at="/if"] [data-condition$="/of/2"]`)
 		p.choose("nobody of the team wrote in the last how long")
 		p.focused(`#picker input[type=number]`)
-		p.writes(kb.Enter)
+		p.presses("Enter")
 		p.written(`not human_active("15m")`)
 	}
 	p.tap(`[data-step="/do/0"]`)
@@ -266,7 +273,7 @@ func TestWaysByClicks(t *testing.T) {
 	p.tap(`[data-step="/do/0/args/branches/branches/1/do/0"]`)
 	p.choose("Wait")
 	p.focused(`#picker input[type=number]`)
-	p.writes(kb.Enter)
+	p.presses("Enter")
 	p.written("wait: 15m")
 	p.until(`!document.querySelector("#rail .complaint")`)
 	p.tap(`[data-list="/do"] > .end [data-step]`)
@@ -275,6 +282,52 @@ func TestWaysByClicks(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until(`document.querySelector('[data-at="/do/1"] .chip.bare') && document.querySelector('[data-at="/do/1"] .complaint')`)
 	t.Logf("it took %d clicks", p.clicks)
+}
+
+// TestByKeyboardOnAPhone shows that a rule is built with the keys alone, at the width of a phone.
+func TestByKeyboardOnAPhone(t *testing.T) {
+	d := newEditorDesk(t)
+	b := newBrowser(t, d.serve())
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.open("/write?workspace=default&template=")
+	b.until(railIsThere)
+	p := &person{browser: b}
+	// keys presses keys on something.
+	keys := func(selector string, pressed ...string) {
+		t.Helper()
+		b.until(fmt.Sprintf("document.querySelector(%q)", selector))
+		look(b, "focus "+selector, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).focus(), true", selector)))
+		for _, key := range pressed {
+			b.do(chromedp.KeyEvent(key))
+		}
+	}
+	keys(`[data-at="/if"] [data-condition]`, kb.Enter)
+	p.focused("#picker input")
+	p.writes("closed")
+	p.until(`document.querySelectorAll("#picker [role=option]").length < 20`)
+	p.presses("Enter")
+	b.written(`closed("office")`)
+	keys(`[data-step="/do/0"]`, kb.Enter)
+	p.focused("#picker input")
+	p.writes("label")
+	p.until(`document.querySelector("#picker [role=option].active")?.textContent.startsWith("Add the label")`)
+	p.presses("Enter")
+	p.until(`document.querySelector("#picker [data-done]")`)
+	p.focused("#picker input")
+	p.writes("not there yet")
+	p.presses("Enter")
+	p.until(`document.querySelector("#picker [aria-selected=true]")`)
+	keys("#picker [data-done]", kb.Enter)
+	b.written("add_labels: [not there yet]")
+	b.until(`!document.querySelector("#picker[open]")`)
+	if wide := look(b, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
+		t.Errorf("it is %d pixels wider than a phone", wide)
+	}
+	keys(`[data-at="/do/0"] .menu > summary`, kb.Enter)
+	keys(`[data-at="/do/0"] [data-edits*='"op":"copy"']`, kb.Enter)
+	b.until(`document.querySelectorAll('[data-list="/do"] > [data-at]').length === 2`)
+	keys("#undo", kb.Enter)
+	b.until(`document.querySelectorAll('[data-list="/do"] > [data-at]').length === 1`)
 }
 
 // stopsAndGoesBack stops everything, changes the rule by hand in the YAML, and goes back to the

@@ -166,7 +166,7 @@ function showProblems(found) {
   for (const p of found.problems.slice(0, 50)) {
     const go = make("button", { type: "button", class: "plain", text: p.message });
     go.addEventListener("click", () => showProblem(p));
-    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint ? " (" + p.hint + ")" : ""));
+    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint && !/[{}()`=_]/.test(p.hint) ? " (" + p.hint + ")" : ""));
   }
   problems.replaceChildren(...list);
 }
@@ -317,11 +317,11 @@ const actions = {
   },
   async event(button) {
     const n = rail.querySelectorAll('[data-at="/when"] [data-chip]').length;
-    const value = await pickOne(button, words["studio.clock"] && button.textContent, lists.events);
+    const value = await pickOne(button, words["studio.event"], lists.events);
     if (value) send([{ op: "add", path: "/when/events/" + n, value }]);
   },
   async ending(button) {
-    const value = await pickOne(button, button.textContent, lists.events);
+    const value = await pickOne(button, words["studio.ending"], lists.events);
     if (value) send([{ op: "add", path: "/cancel_on/" + button.dataset.ending, value: { events: [value] } }]);
   },
   async bounds(button) {
@@ -345,11 +345,19 @@ function setting(chip, value) {
   return [{ op: value === null ? "remove" : "set", path: chip.path, value: term(chip, value) }];
 }
 
-rail.addEventListener("click", (event) => {
+let choosing = false; // one thing is chosen at a time, also by a double click
+rail.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
-  if (!button) return;
+  if (!button || choosing) return;
   if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"));
-  for (const name of Object.keys(actions)) if (name in button.dataset) return actions[name](button);
+  const name = Object.keys(actions).find((n) => n in button.dataset);
+  if (!name) return;
+  choosing = true;
+  try {
+    await actions[name](button);
+  } finally {
+    choosing = false;
+  }
 });
 
 // editText lets a text be written in its card.
