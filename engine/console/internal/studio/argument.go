@@ -160,6 +160,9 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker, c.Words = k.Kind, w.span(a.Text, scope)
 	case "time":
 		c.Picker = "time"
+		if t := sentence.ReadValue(a.Text); a.As == form.AsText && (t.Kind == sentence.Value || t.Kind == sentence.Name) {
+			c.Words, c.Hand = scope.Chip(w.RulesLanguage(), t), len(t.ByHand()) > 0
+		}
 	case "data":
 		c.Path, c.Picker, c.Hand = path+"/yaml", "hand", true
 	case "expression":
