@@ -14,41 +14,26 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/sentence"
 )
 
-// checked is what the console says of a text: its problems, its form, and the rule in words.
+// checked is what the console says of a text: its problems, and its rule on the rail.
 type checked struct {
 	Text     string        `json:"text"`
 	Rule     string        `json:"rule"`
+	Stage    rules.Stage   `json:"stage,omitempty"`
 	Problems []problemView `json:"problems"`
 	Errors   int           `json:"errors"`
-	Form     string        `json:"form"` // as a part of the page
+	Rail     string        `json:"rail"`  // as a part of the page
+	Words    string        `json:"words"` // the rule in words, as a part of the page
 }
 
 // A problemView is a problem of a text.
-type problemView struct {
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Severity string `json:"severity"`
-	Message  string `json:"message"`
-	Hint     string `json:"hint,omitempty"`
-}
-
-// formPart is what the form's side of the page shows.
-type formPart struct {
-	Form     *ruleeditor.FormView // nil if the text cannot be read as a rule
-	Lists    []suggestions
-	Sentence *words.Sentence // nil if the rule is wrong
-}
-
-// suggestions are what fields can be filled with.
-type suggestions struct {
-	ID    string
-	Names []string
-}
+type problemView = studio.Problem
 
 // writeCheck answers with the problems of a text, and its form.
 func (c *Console) writeCheck(q *request) error {
@@ -72,31 +57,62 @@ func (c *Console) answerCheck(q *request, f *draftFile) error {
 	return q.json(answer)
 }
 
-// writeForm puts the fields of the form into the text, and answers as for the text that comes of
-// it.
-func (c *Console) writeForm(q *request) error {
+// writeEdit changes the rule as a person asks for, and answers as for the text that comes of it.
+func (c *Console) writeEdit(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
 		return err
 	}
+	var edits []studio.Edit
+	if err := json.Unmarshal([]byte(q.r.PostFormValue("edits")), &edits); err != nil {
+		return problem(http.StatusBadRequest, "error.form")
+	}
 	catalog := f.space.Editing.Rules.Catalog
-	was, err := form.Read(catalog, []byte(f.text), f.rule)
+	fields, err := form.Read(catalog, []byte(f.text), f.rule)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_text")
 	}
-	changed, err := ruleeditor.ChangeForm(was, q.r.PostForm)
-	if errors.Is(err, ruleeditor.ErrField) {
-		return problem(http.StatusBadRequest, "error.form")
+	for _, e := range edits {
+		if fields, err = studio.Apply(fields, e); errors.Is(err, studio.ErrEdit) {
+			return problem(http.StatusBadRequest, "error.form")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	text, err := form.Write(catalog, []byte(f.text), f.rule, changed)
+	text, err := form.Write(catalog, []byte(f.text), f.rule, fields)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
 	}
-	f.text, f.rule = string(text), changed.ID
+	f.text, f.rule = string(text), fields.ID
 	return c.answerCheck(q, f)
+}
+
+// writeChoices answers what can be said at a place of the rule: conditions and values, what can be
+// asked of a value, how a text has one, or what a step could be given besides.
+func (c *Console) writeChoices(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	var value, print *sentence.Term
+	for name, term := range map[string]**sentence.Term{"value": &value, "print": &print} {
+		if text := q.r.PostFormValue(name); text != "" && json.Unmarshal([]byte(text), term) != nil {
+			return problem(http.StatusBadRequest, "error.form")
+		}
+	}
+	if print != nil {
+		return q.json(studio.Choices{Text: sentence.PrintText([]sentence.Part{{Chip: print}})})
+	}
+	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
+	if err != nil {
+		return problem(http.StatusConflict, "error.form_text")
+	}
+	maker, path := studioMaker(q.words(), f), q.r.PostFormValue("path")
+	if q.r.PostFormValue("more") != "" {
+		return q.json(maker.More(fields, path))
+	}
+	return q.json(maker.Choices(fields, path, value))
 }
 
 // writeComplete answers what could be written at a place.
@@ -118,7 +134,7 @@ func (c *Console) writeComplete(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.json(c.formMaker(q.words(), f.space, set).Completer().At(f.text, line, column))
+	return q.json(c.names(f.space, set).Completer().At(f.text, line, column))
 }
 
 // check says everything about a text.
@@ -129,45 +145,50 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	}
 	ids := f.ids(set)
 	f.choose(ids)
-	out := &checked{Text: f.text, Rule: f.rule, Problems: viewProblems(q.words(), problems)}
+	out := &checked{Text: f.text, Rule: f.rule, Stage: rules.Draft, Problems: viewProblems(q.words(), problems)}
 	for _, p := range out.Problems {
 		if p.Severity == "error" {
 			out.Errors++
 		}
 	}
-	part := formPart{}
-	m := c.formMaker(q.words(), f.space, set)
+	part := railPart{}
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
-		view := m.View(fields)
+		view := studioMaker(q.words(), f).View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
 		for _, id := range ids {
-			view.Rules = append(view.Rules, ruleeditor.Option{Value: id, Label: id, Chosen: id == f.rule})
+			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
-		part.Form = &view
-		lists := m.Lists()
-		for _, id := range slices.Sorted(maps.Keys(lists)) {
-			part.Lists = append(part.Lists, suggestions{id, lists[id]})
-		}
+		part.View, out.Stage = &view, rules.Stage(view.Stage)
 	}
-	if r := set.Rule(f.rule); r != nil {
-		s := q.words().Sentence(r)
-		part.Sentence = &s
+	if out.Rail, err = q.renderPart("write", "rail", part); err != nil {
+		return nil, err
 	}
-	out.Form, err = q.renderPart("write", "form", part)
+	out.Words, err = q.renderPart("write", "inwords", part)
 	return out, err
+}
+
+// railPart is what the rail of the page shows.
+type railPart struct {
+	View *studio.View // nil if the text cannot be read as a rule
+}
+
+// studioMaker shows the rules of a file.
+func studioMaker(w words.Language, f *draftFile) *studio.Maker {
+	catalog := f.space.Editing.Rules.Catalog
+	return &studio.Maker{Language: w, Catalog: catalog, Catalogue: form.NewCatalogue(catalog), Vars: studio.Vars([]byte(f.text))}
 }
 
 func viewProblems(w words.Language, problems rules.Problems) []problemView {
 	list := []problemView{}
 	for _, p := range problems.In(w.RulesLanguage()) {
-		list = append(list, problemView{p.Line, p.Column, string(p.Severity), engine.Harmless(p.Message), engine.Harmless(p.Hint)})
+		list = append(list, problemView{Line: p.Line, Column: p.Column, Severity: string(p.Severity), Message: engine.Harmless(p.Message), Hint: engine.Harmless(p.Hint)})
 	}
 	return list
 }
 
-// formMaker gathers what fields can be chosen from.
-func (c *Console) formMaker(w words.Language, space *Workspace, set *rules.Set) *ruleeditor.FormMaker {
+// names gathers what a rule can name.
+func (c *Console) names(space *Workspace, set *rules.Set) *ruleeditor.Names {
 	e := space.Editing
-	m := &ruleeditor.FormMaker{Language: w, Catalogue: form.NewCatalogue(e.Rules.Catalog)}
+	m := &ruleeditor.Names{Catalogue: form.NewCatalogue(e.Rules.Catalog)}
 	if e.Choices != nil {
 		m.Choices = e.Choices()
 	}
@@ -190,12 +211,14 @@ func (c *Console) formMaker(w words.Language, space *Workspace, set *rules.Set) 
 
 // json answers with data for the page's own script.
 func (q *request) json(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // parts of pages, which would be twice as long
+	if err := e.Encode(v); err != nil {
 		return err
 	}
 	q.w.Header().Set("Content-Type", "application/json")
-	_, _ = q.w.Write(text) // the client may have disconnected
+	_, _ = q.w.Write(b.Bytes()) // the client may have disconnected
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 )
 
 // TestCheckInPortuguese shows that the editor and the rule's page tell problems in the language of
@@ -60,21 +61,21 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	got := jsonOf[checked](d, "/write/check", "text", awayTemplate, "rule", "nobody")
-	if got.Errors > 0 || got.Rule != "away-reply" || !strings.Contains(got.Form, `name="/if/0"`) || !strings.Contains(got.Form, "a customer writes") {
+	if got.Errors > 0 || got.Rule != "away-reply" || !strings.Contains(got.Rail, "is closed") || !strings.Contains(got.Words, "a customer writes") {
 		t.Errorf("a rule that uses the calendar of another file: %+v", got)
 	}
-	if got := jsonOf[checked](d, "/write/check", "text", "rules: [", "rule", "x"); !strings.Contains(got.Form, "cannot be read as a rule just now") {
-		t.Errorf("what cannot be read has a form:\n%s", got.Form)
+	if got := jsonOf[checked](d, "/write/check", "text", "rules: [", "rule", "x"); !strings.Contains(got.Rail, "cannot be read as a rule just now") {
+		t.Errorf("what cannot be read has a rail:\n%s", got.Rail)
 	}
 }
 
-// TestFormFollows shows that what one does in the form is done to the text, and nothing else.
-func TestFormFollows(t *testing.T) {
+// TestEdits shows that what one does on the rail is done to the text, and nothing else.
+func TestEdits(t *testing.T) {
 	d := newEditorDesk(t)
 	text, rule := greetRules, "hello"
-	change := func(want string, fields ...string) {
+	change := func(want string, edits ...string) {
 		t.Helper()
-		got := jsonOf[checked](d, "/write/form", append([]string{"text", text, "rule", rule, "file", "hello.yaml"}, fields...)...)
+		got := jsonOf[checked](d, "/write/edit", "text", text, "rule", rule, "file", "hello.yaml", "edits", "["+strings.Join(edits, ",")+"]")
 		text, rule = got.Text, got.Rule
 		if !strings.Contains(text, want) {
 			t.Fatalf("%q is missing:\n%s", want, text)
@@ -85,52 +86,80 @@ func TestFormFollows(t *testing.T) {
 			}
 		}
 	}
-	change("name: Welcome everybody", "/name", "Welcome everybody")
-	change("times: 2", "/limit/times", "2", "/limit/per", "12h")
-	change(`closed("office")`, "op", "add /if", "with", `closed("office")`)
-	change("id: welcome", "/id", "welcome")
-	change("add_labels", "op", "add /do", "with", "add_labels")
-	change("vip", "/do/1/args/0/name", "labels", "/do/1/args/0/as", "list", "/do/1/args/0/list", "", "/do/1/args/0/list", "vip", "/do/1/args/0/list", "after-hours")
-	change("Olá, {{ contact.name }}", "/do/0/args/0/name", "text", "/do/0/args/0/text", "Olá, {{ contact.name }}")
-	change("attendance.opened", "op", "add /when/events", "with", "attendance.opened")
-	change("- add_labels", "op", "up /do/1")
+	change("name: Welcome everybody", `{"op":"set","path":"/name","value":"Welcome everybody"}`)
+	change("times: 2", `{"op":"set","path":"/limit/times","value":"2"}`)
+	change(`closed("office")`, `{"op":"add","path":"/if/~if/of/1","value":{"sentence":"open","not":true,"blanks":{"calendar":{"kind":"text","text":"office"}}}}`)
+	change("id: welcome", `{"op":"set","path":"/id","value":"welcome"}`)
+	change("add_labels: [vip, after-hours]", `{"op":"add","path":"/do/1","value":{"verb":"add_labels"}}`, `{"op":"set","path":"/do/1/args/labels","value":["vip","after-hours"]}`)
+	change("Olá, {{ contact.name }}", `{"op":"set","path":"/do/0/args/text","value":"Olá, {{ contact.name }}"}`)
+	change("attendance.opened", `{"op":"add","path":"/when/events/1","value":"attendance.opened"}`)
+	change("- add_labels", `{"op":"move","path":"/do/1","to":"/do/0"}`)
 	if strings.Index(text, "add_labels") > strings.Index(text, "send_message") {
 		t.Errorf("the step was not moved:\n%s", text)
 	}
-	change("send_message", "op", "remove /do/0")
-	change("welcome", "/limit/times", "", "/limit/per", "")
+	change("send_message", `{"op":"remove","path":"/do/0"}`)
+	change("welcome", `{"op":"remove","path":"/limit"}`)
 	if strings.Contains(text, "add_labels") || strings.Contains(text, "limit") {
 		t.Errorf("what was taken away is still there:\n%s", text)
 	}
-	change("transfer", "op", "add /do", "with", "transfer")
-	change("Supervisors", "/do/1/args/0/name", "sector", "/do/1/args/0/text", "Supervisors", "/do/1/args/1/name", "person", "/do/1/args/1/text", "")
-	got := jsonOf[checked](d, "/write/check", "text", text, "rule", rule, "file", "hello.yaml")
-	if got.Errors > 0 || strings.Contains(text, "person") {
+	change("transfer: Supervisors", `{"op":"add","path":"/do/1","value":{"verb":"transfer"}}`, `{"op":"set","path":"/do/1/args/sector","value":"Supervisors"}`, `{"op":"set","path":"/do/1/args/person","value":""}`)
+	if got := jsonOf[checked](d, "/write/check", "text", text, "rule", rule, "file", "hello.yaml"); got.Errors > 0 {
 		t.Errorf("%+v\n%s", got.Problems, text)
 	}
-	change("every", "op", "when schedule")
-	for _, wrong := range [][]string{{"/do/7/verb", "log"}, {"/do/x", "1"}, {"op", "remove /do/9"}, {"op", "remove /nothing/0"}, {"/when", "x"}, {"/do/0/args/-1/text", "x"}} {
-		if status, _, _ := d.post("/write/form", append([]string{"text", text, "rule", rule}, wrong...)...); status != 400 {
+	for _, wrong := range []string{`{"op":"remove","path":"/do/9"}`, `{"op":"set","path":"/when","value":"x"}`, `7`} {
+		if status, _, _ := d.post("/write/edit", "text", text, "rule", rule, "edits", "["+wrong+"]"); status != 400 {
 			t.Errorf("%v: %d", wrong, status)
 		}
 	}
+	if status, _, _ := d.post("/write/edit", "text", "rules: [", "rule", rule, "edits", "[]"); status != 409 {
+		t.Errorf("a text that cannot be read: %d", status)
+	}
 }
 
-// TestEveryVerbHasAField shows that every verb has its fields, and that a form that is sent back as
-// it is changes nothing.
-func TestEveryVerbHasAField(t *testing.T) {
+// TestChoices shows that a place is offered what can be said there, by what starts the rule and the
+// steps before.
+func TestChoices(t *testing.T) {
+	d := newEditorDesk(t)
+	text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - wait_for: { event: message.received, timeout: 1h }\n        id: answer\n      - stop\n"
+	ask := func(fields ...string) (labels []string) {
+		got := jsonOf[studio.Choices](d, "/write/choices", append([]string{"text", text, "rule", "x"}, fields...)...)
+		for _, o := range got.Conditions {
+			labels = append(labels, o.Label)
+		}
+		for _, v := range got.Values {
+			labels = append(labels, v.Label)
+		}
+		return append(labels, got.Text)
+	}
+	for _, tt := range []struct {
+		fields []string
+		want   string
+		is     bool
+	}{
+		{[]string{"path", "/if/~if/of/0"}, "calendar is closed", true},
+		{[]string{"path", "/if/~if/of/0"}, "customer's name", true},
+		{[]string{"path", "/if/~if/of/0"}, "text of the answer", false},
+		{[]string{"path", "/do/1/if/~if/of/0"}, "text of the answer", true},
+		{[]string{"path", "/if", "value", `{"kind":"name","text":"contact.city"}`}, "the customer's city contains text", true},
+		{[]string{"path", "/if", "print", `{"kind":"name","text":"contact.city"}`}, "{{ contact.city }}", true},
+	} {
+		if labels := ask(tt.fields...); slices.Contains(labels, tt.want) != tt.is {
+			t.Errorf("%v, %q: %q", tt.fields, tt.want, labels)
+		}
+	}
+	if status, _, _ := d.post("/write/choices", "text", text, "rule", "x", "value", "{"); status != 400 {
+		t.Errorf("%d", status)
+	}
+}
+
+// TestEveryVerbHasACard shows that every verb has its card.
+func TestEveryVerbHasACard(t *testing.T) {
 	d := newEditorDesk(t)
 	for _, s := range d.options.Workspaces[0].Editing.Rules.Catalog.Schemas() {
 		text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - " + s.Verb + ": " + strings.ReplaceAll(s.Example, "\n", "\n        ") + "\n"
 		got := jsonOf[checked](d, "/write/check", "text", text, "rule", "x")
-		if !strings.Contains(got.Form, "/do/0/") || strings.Contains(got.Form, "⟦") || strings.Contains(got.Form, "%!") {
-			t.Errorf("%s:\n%s", s.Verb, text)
-		}
-		if fields := fieldsOf(got.Form); len(fields) > 0 {
-			again := jsonOf[checked](d, "/write/form", append([]string{"text", text, "rule", "x"}, fields...)...)
-			if again.Text != text {
-				t.Errorf("%s: what is sent back as it was changes the text to\n%s\nfrom\n%s", s.Verb, again.Text, text)
-			}
+		if !strings.Contains(got.Rail, `data-at="/do/0"`) || strings.Contains(got.Rail, "⟦") || strings.Contains(got.Rail, "%!") {
+			t.Errorf("%s:\n%s", s.Verb, got.Rail)
 		}
 	}
 }

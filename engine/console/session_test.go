@@ -46,7 +46,7 @@ func TestOpenPages(t *testing.T) {
 	b := newBrowser(t, d.serve())
 	b.enters("edu")
 	b.open("/write?workspace=default&rule=hello")
-	b.until(`document.querySelector("#form fieldset")`)
+	b.until(`document.querySelector("#rail .card")`)
 	if w := d.ask("POST", "/pause", url.Values{}, bearer("open-sesame-of-ali")); w.Code != http.StatusSeeOther {
 		t.Fatal(w.Code)
 	}

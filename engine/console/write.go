@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 )
@@ -24,6 +25,8 @@ type writePage struct {
 	Reason                           string
 	Story                            storyView
 	Phrases                          string // of the editor, as JSON
+	Lists                            studioLists
+	StageOptions                     []rules.Stage
 	History                          string
 }
 
@@ -105,10 +108,7 @@ func (c *Console) begin(ctx context.Context, w *Workspace, name string) (*draftF
 		return nil, errNotFound
 	}
 	if name == "" {
-		f.rule = w.freeID("new-rule")
-		text, err := form.New(f.rule, "")
-		f.text = string(text)
-		return f, err
+		return f, f.empty(w.freeID("new-rule"))
 	}
 	f.text = w.Editing.Templates[i].Text
 	set, _, err := f.check(ctx)
@@ -122,6 +122,64 @@ func (c *Console) begin(ctx context.Context, w *Workspace, name string) (*draftF
 	}
 	f.rule = w.freeID(name)
 	return f, nil
+}
+
+// empty makes the text a rule without steps.
+func (f *draftFile) empty(id string) error {
+	catalog := f.space.Editing.Rules.Catalog
+	text, err := form.New(id, "")
+	if err != nil {
+		return err
+	}
+	fields, err := form.Read(catalog, text, id)
+	if err != nil {
+		return err
+	}
+	fields.Do = nil
+	text, err = form.Write(catalog, text, id, fields)
+	f.rule, f.text = id, string(text)
+	return err
+}
+
+// studioLists are what the pickers of the page choose from, and their words.
+type studioLists struct {
+	Names  map[string][]string `json:"names"`
+	Stages []Choice            `json:"stages"`
+	Events []studio.Option     `json:"events"`
+	Each   []studio.Option     `json:"each"`
+	Verbs  []studio.Option     `json:"verbs"`
+	Days   []studio.Option     `json:"days"`
+	Words  map[string]string   `json:"words"`
+}
+
+// pickerWords are the texts that the script of the page shows.
+var pickerWords = []string{
+	"picker.search", "picker.use", "picker.done", "picker.cancel", "picker.clear", "picker.none", "picker.amount", "picker.unit", "picker.hours", "picker.always", "picker.value",
+	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.unsaved", "studio.undo",
+	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.insert",
+	"studio.group.all", "studio.group.any", "studio.group.none", "studio.event", "studio.ending", "studio.more", "studio.up", "studio.down", "studio.into", "studio.out", "studio.copy", "studio.remove", "studio.bound", "studio.only_if", "field.name",
+}
+
+func (c *Console) studioLists(q *request, f *draftFile) studioLists {
+	w := q.words()
+	names := c.names(f.space, f.space.book().Set)
+	maker := studioMaker(w, f)
+	out := studioLists{Names: map[string][]string{}, Stages: []Choice{}, Verbs: maker.Verbs(), Events: maker.Events(), Days: maker.Days(), Words: map[string]string{}}
+	for _, kind := range []string{"label", "sector", "person", "teammate", "channel", "board", "stage", "calendar", "media"} {
+		out.Names[kind] = append([]string{}, names.Of(kind)...)
+	}
+	for _, choice := range names.Choices {
+		if choice.Kind == "stage" {
+			out.Stages = append(out.Stages, choice)
+		}
+	}
+	for _, e := range names.Catalogue.Each {
+		out.Each = append(out.Each, studio.Option{Value: e.Name, Label: w.Or("value.each.", e.Name)})
+	}
+	for _, key := range pickerWords {
+		out.Words[key] = w.T(key)
+	}
+	return out
 }
 
 // rename gives a rule of the text another id, and makes it a draft.
@@ -202,6 +260,7 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 		return err
 	}
 	p.Phrases = string(phrases)
+	p.Lists, p.StageOptions = c.studioLists(q, f), []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 	title := q.words().T("write.title")
 	if f.file != "" {
 		title = q.words().T("write.edit", engine.Harmless(f.rule))

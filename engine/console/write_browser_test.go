@@ -8,32 +8,23 @@ import (
 
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
-// fill sets a field of the form, and then leaves it.
-func (b *browser) fill(name, value string) {
+// railIsThere is true when the rail and the editor can be used.
+const railIsThere = `document.querySelector(".cm-content") && document.querySelector("#rail .card") && document.querySelector("#problems p")`
+
+// fill sets a field of the rail, and then leaves it.
+func (b *browser) fill(path, value string) {
 	b.t.Helper()
-	selector := fmt.Sprintf(`#form [name=%q]:not([type="hidden"])`, name)
+	selector := fmt.Sprintf(`#rail [data-set=%q]`, path)
 	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
 	script := fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.focus(); e.value = %q; e.dispatchEvent(new Event("change", { bubbles: true })); return true })()`, selector, value)
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script)); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// add chooses something that is to be added, and adds it.
-func (b *browser) add(where, value string) {
-	b.t.Helper()
-	button := fmt.Sprintf(`button[data-op="add %s"]`, where)
-	b.until(fmt.Sprintf("document.querySelector(%q)", button))
-	script := fmt.Sprintf(`(() => { const b = document.querySelector(%q); b.parentElement.querySelector("select").value = %q; b.click(); return b.parentElement.querySelector("select").value === %q })()`, button, value, value)
-	if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script)); err != nil || !ok {
-		b.t.Fatalf("%s cannot be added to %s: %v", value, where, err)
-	}
+	look(b, "fill "+path, chromedp.Evaluate[bool](script))
 }
 
 // written waits for a text in the YAML.
@@ -61,7 +52,7 @@ func (b *browser) refused() []string {
 	return list
 }
 
-// TestAPersonWrites does what a person does: writes a rule with the form, sees it as YAML, tries
+// TestAPersonWrites does what a person does: builds a rule on the rail, sees it as YAML, tries
 // it, lets it watch, makes it live, sees it act, finds out why it did not, stops everything, and
 // goes back to the version before.
 func TestAPersonWrites(t *testing.T) {
@@ -75,28 +66,23 @@ func TestAPersonWrites(t *testing.T) {
 	b.open("/rules")
 	b.click(`a[href="/write"]`)
 	b.click(`a[href$="template="]`)
-	b.until(`document.querySelector(".cm-content") && document.querySelector("#form fieldset")`)
+	someone := &person{browser: b}
+	someone.buildsTheAwayReply(false) // recorded events do not say when the team wrote
 	b.fill("/id", "away")
 	b.written("id: away")
 	b.fill("/name", "Answer while we are away")
 	b.written("name: Answer while we are away")
-	b.add("/if", `closed("office")`)
-	b.written(`closed("office")`)
-	b.add("/if", `conversation.kind == "direct"`)
-	b.written(`conversation.kind == "direct"`)
-	b.add("/do", "send_message")
-	b.fill("/do/1/args/0/text", "We are away, {{ contact.name }}.")
-	b.written("We are away, {{ contact.name }}.")
-	b.click(`button[data-op="remove /do/0"]`)
-	b.until(`!document.getElementById("text").value.includes("log:")`)
-	b.fill("/limit/times", "1")
-	b.fill("/limit/per", "12h")
-	b.written("per: 12h")
-	b.sees("No problems.")
 
-	b.click(`button[data-try="/write/past"]`)
+	b.click(`[data-at="/limit"] .x`)
+	b.sees("the rule sends to every message, without a limit")
+	b.click(`.complaint [data-edits]`)
+	b.sees("No problems.")
+	b.written("per: 12h")
+
+	b.click("#tab-past")
 	b.sees("It would have reached 1 people, with 1 messages")
 	b.sees("We are away, Bento Alves.")
+	b.click("#tab-story")
 	b.click(`button[data-try="/write/story"]`)
 	b.sees("We are away, Marina.")
 	if list := b.refused(); len(list) > 0 {
@@ -104,7 +90,7 @@ func TestAPersonWrites(t *testing.T) {
 	}
 	effects := len(d.Effects())
 	b.fill("/description", "Filled in and saved at once")
-	b.click(`button[name="stage"][value="shadow"]`)
+	b.click("#save-shadow")
 	b.sees("It watches, and notes what it would have done.")
 
 	if !strings.Contains(d.read("away.yaml"), "Filled in and saved at once") {
@@ -159,19 +145,19 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	b.sees("It goes on.")
 
 	b.open("/write?workspace=default&rule=away")
-	b.until(`document.querySelector(".cm-content") && document.querySelector("#form fieldset")`)
+	b.until(railIsThere)
+	b.click("#tab-yaml")
 	b.types("closed", "shut")
 	b.sees("1 problem")
-	b.until(`document.querySelector(".cm-lintRange-error") && document.querySelector('#form [name="/if/0"]')?.value.startsWith("shut")`)
-	b.click(`details.confirm summary`)
-	b.click(`button[name="stage"][value="live"]`)
+	b.until(`document.querySelector(".cm-lintRange-error") && document.querySelector('[data-at="/if"] .complaint') && document.querySelector('[data-at="/if"] .chip.hand')?.textContent.startsWith("shut")`)
+	b.click("#save")
 	b.sees("Nothing was saved")
-	b.until(`document.querySelector(".cm-content")`)
+	b.until(railIsThere)
+	b.click("#tab-yaml")
 	b.types("shut", "closed")
 	b.types("away,", "gone")
-	b.until(`document.querySelector('#form [name="/do/0/args/0/text"]')?.value.startsWith("We are gone")`)
-	b.click(`details.confirm summary`)
-	b.click(`button[name="stage"][value="live"]`)
+	b.until(`document.querySelector(".bubble")?.textContent.startsWith("We are gone")`)
+	b.click("#save")
 	b.sees("It acts from the next event on.")
 	if !strings.Contains(d.read("away.yaml"), "We are gone") {
 		t.Errorf("it was not saved:\n%s", d.read("away.yaml"))
@@ -187,7 +173,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	}
 }
 
-// TestNothingElseIsSaved shows that a rule is not saved while its form says something that could
+// TestNothingElseIsSaved shows that a rule is not saved while its rail says something that could
 // not be put into the text, and that a text which was refused is not left without a word.
 func TestNothingElseIsSaved(t *testing.T) {
 	d := newEditorDesk(t)
@@ -200,24 +186,27 @@ func TestNothingElseIsSaved(t *testing.T) {
 	b.open("/write?workspace=default&rule=shared")
 	b.sees("No problems.")
 	b.fill("/name", "Theirs")
-	b.click(`button[name="stage"][value="draft"]`)
+	b.click("#save-draft")
 	b.sees("The form cannot be written into this text")
-	b.click(`button[name="stage"][value="draft"]`)
-	b.until(`location.pathname === "/write" && document.querySelector('#form [name="/name"]').value === "Theirs"`)
+	b.click("#save-draft")
+	b.until(`location.pathname === "/write" && document.querySelector('#rail [data-set="/name"]').value === "Theirs"`)
 	if got := d.read("shared.yaml"); got != text {
-		t.Errorf("something else than the form says was saved:\n%s", got)
+		t.Errorf("something else than the rail says was saved:\n%s", got)
 	}
 	b.fill("/name", "Ours")
 	b.sees("No problems.")
+	b.click("#tab-yaml")
 	b.types("received", "lost")
 	b.sees("1 problem")
-	b.click(`button[name="stage"][value="shadow"]`)
+	b.click("#save-shadow")
 	b.sees("Nothing was saved")
 	b.sees("1 problem")
 	b.until(`!window.dispatchEvent(new Event("beforeunload", { cancelable: true }))`)
+	b.until(railIsThere)
+	b.click("#tab-yaml")
 	b.types("lost", "received")
 	b.sees("No problems.")
-	b.click(`button[name="stage"][value="draft"]`)
+	b.click("#save-draft")
 	b.sees("Saved")
 }
 
@@ -271,7 +260,8 @@ func TestWritingInABrowser(t *testing.T) {
 			b.open(p.path)
 			b.until(`window.htmx && document.readyState === "complete"`)
 			if strings.HasPrefix(p.name, "write") {
-				b.until(`document.querySelector("#form fieldset") && document.querySelector(".cm-content") && document.querySelector("#problems p")`)
+				b.until(railIsThere)
+				b.click("#tab-story")
 				b.click(`button[data-try="/write/story"]`)
 				b.until(`document.querySelector("#tried ol, #tried .error")`)
 			}
@@ -285,6 +275,16 @@ func TestWritingInABrowser(t *testing.T) {
 				}
 				b.picture(p.name, lang.Code, theme)
 			}
+			if p.name == "write" {
+				b.theme("light")
+				b.click(`[data-at="/if"] [data-op="add"]`)
+				b.until(`document.querySelector("#picker[open] [role=option].active")`)
+				if found := b.complaints("light"); len(found) > 0 {
+					t.Errorf("a picker, %s:\n%s", lang.Code, strings.Join(found, "\n"))
+				}
+				b.picture("write-picker", lang.Code, "light")
+				b.do(chromedp.KeyEvent(kb.Escape))
+			}
 			if list := b.refused(); len(list) > 0 {
 				t.Errorf("%s: the policy refused %v", p.name, list)
 			}
@@ -296,7 +296,7 @@ func TestWritingInABrowser(t *testing.T) {
 		b.open(p.path)
 		b.until(`window.htmx && document.readyState === "complete"`)
 		if strings.HasPrefix(p.name, "write") {
-			b.until(`document.querySelector("#form fieldset") && document.querySelector("#problems p")`)
+			b.until(railIsThere)
 		}
 		wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`))
 		if err != nil || wide > 0 {

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -161,38 +160,4 @@ func (d *desk) tells(set *rules.Set, test *rules.Test) {
 	if err != nil || !r.OK {
 		d.t.Errorf("%v\n%s", err, r.Report())
 	}
-}
-
-var (
-	inputField = regexp.MustCompile(`<input ([^>]*)>`)
-	largeField = regexp.MustCompile(`(?s)<textarea[^>]* name="([^"]*)"[^>]*>\n(.*?)</textarea>`)
-	listField  = regexp.MustCompile(`(?s)<select name="([^"]*)">(.*?)</select>`)
-	attribute  = regexp.MustCompile(`([a-z]+)="([^"]*)"`)
-	chosenOne  = regexp.MustCompile(`<option value="([^"]*)" selected>`)
-)
-
-// fieldsOf returns the fields of a form as a browser would send them.
-func fieldsOf(form string) (fields []string) {
-	add := func(name, value string) {
-		fields = append(fields, html.UnescapeString(name), html.UnescapeString(value))
-	}
-	for _, m := range inputField.FindAllStringSubmatch(form, -1) {
-		values := map[string]string{}
-		for _, a := range attribute.FindAllStringSubmatch(m[1], -1) {
-			values[a[1]] = a[2]
-		}
-		if values["name"] == "" || values["type"] == "checkbox" && !strings.Contains(m[1], " checked") {
-			continue
-		}
-		add(values["name"], values["value"])
-	}
-	for _, m := range largeField.FindAllStringSubmatch(form, -1) {
-		add(m[1], m[2])
-	}
-	for _, m := range listField.FindAllStringSubmatch(form, -1) {
-		if chosen := chosenOne.FindStringSubmatch(m[2]); chosen != nil {
-			add(m[1], chosen[1])
-		}
-	}
-	return fields
 }

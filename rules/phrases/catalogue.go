@@ -25,7 +25,7 @@ type table map[Code]texts
 var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consolePages, consoleRules, consoleSimulator, consoleHealth, consoleEditor, consoleFields,
-	sentences, sayings, sentenceValues, sentenceNames,
+	sentences, sayings, sentenceValues, sentenceNames, steps, studio,
 }
 
 // events are what each event is called, and what happens when it starts a rule.

@@ -31,8 +31,8 @@ type Completer struct {
 	named     func(kind string) []string
 }
 
-// Completer returns what there is to write, of the same things that fields are chosen from.
-func (m *FormMaker) Completer() *Completer { return &Completer{m.Catalogue, m.named} }
+// Completer returns what there is to write.
+func (n *Names) Completer() *Completer { return &Completer{n.Catalogue, n.Of} }
 
 var wordBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`) })
 

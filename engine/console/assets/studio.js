@@ -1,0 +1,468 @@
+// The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
+// as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
+import { closeMenu, keyOf, patch } from "./rail.js";
+import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
+
+const page = document.getElementById("write");
+const rail = document.getElementById("rail");
+const problems = document.getElementById("problems");
+const textarea = document.getElementById("text");
+const quiet = 300; // milliseconds without a key before the console is asked
+const pause = 1200; // milliseconds without a change before the last days are tried
+
+let asked = 0; // requests about the text; only the answer to the last one counts
+let timer = 0;
+let trial = 0;
+let listed = null; // the problems that are shown
+let queue = Promise.resolve(); // edits, one after the other
+let refused = false; // something could not be put into the text
+let unheard = false; // because nobody answered, or nobody is logged in
+let resend = null; // what was not heard
+let undone = []; // texts that can be gone back to
+let redone = []; // texts that can be gone forward to
+let looking = new AbortController();
+
+const editor = window.quandoEditor.create(document.getElementById("editor"), {
+  text: textarea.value,
+  nonce: document.querySelector('meta[name="style-nonce"]').content,
+  label: page.dataset.label,
+  described: "problems",
+  phrases: JSON.parse(page.dataset.phrases),
+  changed(text, byPerson) {
+    const before = textarea.value;
+    textarea.value = text;
+    if (!byPerson) return;
+    remember(before);
+    asked++; // an answer about the text before would take away what was just typed
+    clearTimeout(timer);
+    timer = setTimeout(look, quiet);
+  },
+  async complete(place) {
+    const answer = await ask("/write/complete", { text: place.text, line: place.line, column: place.column });
+    return answer.ok ? answer.json() : null;
+  },
+});
+page.classList.add("lively");
+
+// ask sends what the page is about, and something more.
+function ask(path, more, form, signal) {
+  const body = new URLSearchParams(form);
+  for (const name of ["workspace", "file", "rule", "was"]) body.set(name, page.elements[name].value);
+  body.set("text", editor.text);
+  for (const [name, value] of Object.entries(more || {})) body.set(name, value);
+  return fetch(path, { method: "POST", body, signal });
+}
+
+// look asks what the console makes of the text.
+async function look() {
+  const mine = ++asked;
+  looking.abort();
+  looking = new AbortController();
+  const answer = await ask("/write/check", {}, undefined, looking.signal).catch(() => null);
+  if (mine !== asked) return;
+  if (answer && answer.ok) refused = false;
+  await take(mine, answer);
+}
+
+// send carries out edits. Behind is what is done when they are shown.
+function send(edits, behind) {
+  queue = queue.then(async () => {
+    const mine = ++asked;
+    const before = editor.text;
+    const answer = await ask("/write/edit", { edits: JSON.stringify(edits) }).catch(() => null);
+    if (mine !== asked) return;
+    refused = !answer || !answer.ok;
+    unheard = !answer || answer.status === 401;
+    resend = refused && unheard ? edits : null;
+    const shown = await take(mine, answer);
+    if (shown && editor.text !== before) remember(before);
+    if (shown && behind) behind();
+  });
+  return queue;
+}
+
+// take shows what the console answered.
+async function take(mine, answer) {
+  if (!answer || !answer.ok) { await failed(answer); return false; }
+  const found = await answer.json();
+  if (mine !== asked) return false;
+  page.elements.rule.value = found.rule;
+  editor.set(found.text);
+  textarea.value = found.text;
+  showRail(found.rail);
+  const said = document.getElementById("words");
+  if (said.dataset.of !== found.words) {
+    said.dataset.of = found.words;
+    said.innerHTML = found.words;
+  }
+  showProblems(found);
+  showUnsaved();
+  clearTimeout(trial);
+  if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
+  return true;
+}
+
+async function failed(answer) {
+  listed = null;
+  problems.replaceChildren(make("p", { class: "problem-error", text: await reasonOf(answer) }));
+}
+
+async function reasonOf(answer) {
+  if (!answer) return page.dataset.failed;
+  if (answer.status === 401) return page.dataset.ended;
+  return new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p")?.textContent || page.dataset.failed;
+}
+
+// showRail puts the rail in the place of the one before, and leaves the cursor, and what is unfolded, where they were.
+function showRail(html) {
+  const active = rail.contains(document.activeElement) ? document.activeElement : null;
+  const key = active && keyOf(active);
+  const card = active?.closest("[data-at]")?.dataset.at;
+  const typed = active && "value" in active && active.matches("input, textarea") ? active.value : null;
+  const open = [...rail.querySelectorAll("details.about, details.fails")].map((d) => d.open);
+  const now = make("div");
+  now.innerHTML = html;
+  now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
+  patch(rail, now);
+  if (!active || active.isConnected) return;
+  const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
+  const near = card && rail.querySelector(`[data-at="${CSS.escape(card)}"]`)?.querySelector("button, summary");
+  const target = again || near || rail.querySelector("button, input");
+  target?.focus({ preventScroll: true });
+  if (again && typed !== null && "value" in again && again.matches("input, textarea")) again.value = typed;
+}
+
+// showProblems lists the problems. A screen reader reads the list whenever it changes, so it is left alone while it is the same.
+function showProblems(found) {
+  editor.problems(found.problems);
+  const now = JSON.stringify(found.problems);
+  if (now === listed) return;
+  listed = now;
+  const n = found.problems.length;
+  const list = [make("p", { class: n ? "problem-count" : "fine", text: n ? (n === 1 ? page.dataset.countOne : page.dataset.count.replace("%s", n)) : page.dataset.fine })];
+  for (const p of found.problems.slice(0, 50)) {
+    const go = make("button", { type: "button", class: "plain", text: p.message });
+    go.addEventListener("click", () => showProblem(p));
+    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint && !/[{}()`=_]/.test(p.hint) ? " (" + p.hint + ")" : ""));
+  }
+  problems.replaceChildren(...list);
+}
+
+// showProblem goes to the card of a problem, or to its line where it has none.
+function showProblem(p) {
+  const card = p.path && rail.querySelector(`[data-at="${CSS.escape(p.path)}"]`);
+  if (!card) {
+    showTab("yaml");
+    return editor.go(p.line, p.column);
+  }
+  card.scrollIntoView({ block: "center" });
+  card.querySelector(".inside button, .inside input")?.focus({ preventScroll: true });
+}
+
+// What was done can be undone, and is not lost by a wrong key.
+const begun = "unsaved" in page.dataset ? null : textarea.value;
+
+function remember(text) {
+  undone.push(text);
+  if (undone.length > 200) undone.shift();
+  redone = [];
+  showUnsaved();
+}
+
+async function travel(from, to) {
+  if (!from.length) return;
+  await queue;
+  to.push(editor.text);
+  const text = from.pop();
+  editor.set(text);
+  textarea.value = text;
+  await look();
+}
+
+function stage() { return page.querySelector('input[name="switch"]:checked')?.value || "draft"; }
+
+function showUnsaved() {
+  const changed = textarea.value !== begun;
+  const n = Math.max(undone.length, 1);
+  const tag = document.getElementById("unsaved");
+  const fresh = "new" in page.dataset;
+  tag.textContent = changed && undone.length ? (n === 1 ? words["studio.change"] : words["studio.changes"].replace("%s", n)) : words[changed || fresh ? "studio.unsaved" : "studio.saved"];
+  tag.classList.toggle("wait", changed || fresh);
+  document.getElementById("undo").disabled = !undone.length;
+  document.getElementById("redo").disabled = !redone.length;
+  document.getElementById("discard").disabled = !changed || begun === null;
+  const now = stage();
+  const save = document.getElementById("save");
+  save.value = now;
+  save.textContent = words[(now === page.dataset.stage ? "studio.stays." : "studio.save.") + now];
+  for (const other of ["draft", "shadow"]) document.getElementById("save-" + other).hidden = now === other;
+}
+page.querySelectorAll('input[name="switch"]').forEach((r) => r.addEventListener("change", showUnsaved));
+document.getElementById("undo").addEventListener("click", () => travel(undone, redone));
+document.getElementById("redo").addEventListener("click", () => travel(redone, undone));
+document.getElementById("discard").addEventListener("click", async () => {
+  await queue;
+  remember(editor.text);
+  editor.set(begun);
+  textarea.value = begun;
+  await look();
+  undone = [];
+  showUnsaved();
+});
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.closest("input, textarea, .cm-editor, dialog")) return;
+  event.preventDefault();
+  event.shiftKey ? travel(redone, undone) : travel(undone, redone);
+});
+
+// choices asks what can be said at a place.
+async function choices(path, more) {
+  await queue;
+  const answer = await ask("/write/choices", { path, ...more }).catch(() => null);
+  return answer && answer.ok ? answer.json() : {};
+}
+
+// valuesAt are the values that can be chosen at a place, and how a text has one.
+const valuesAt = (path) => ({
+  list: async () => (await choices(path)).values || [],
+  print: async (value) => (await choices(path, { print: JSON.stringify(value) })).text,
+});
+
+// pickCondition chooses a sentence, or a value and what is asked of it, and fills its blanks.
+async function pickCondition(anchor, path) {
+  const { conditions = [], values = [] } = await choices(path);
+  const options = conditions.map((c) => ({ value: c, label: c.label, parts: c.parts, group: c.group }));
+  for (const v of values) if (!(v.blanks || []).length) options.push({ value: v, label: v.label + " …", group: v.group });
+  const order = [...new Set(options.map((o) => o.group))];
+  options.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group));
+  let chosen = await pickOne(anchor, words["studio.condition"], options);
+  if (chosen && chosen.term) {
+    const about = (await choices(path, { value: JSON.stringify(chosen.term) })).conditions || [];
+    chosen = await pickOne(anchor, chosen.label, about.map((c) => ({ value: c, label: c.label, parts: c.parts })));
+  }
+  return chosen ? fillBlanks(anchor, chosen.condition, chosen.blanks || [], valuesAt(path)) : null;
+}
+
+// openFirst goes on with what a new card still needs.
+function openFirst(path) {
+  const card = rail.querySelector(`[data-at="${CSS.escape(path)}"]`);
+  if (!card) return;
+  card.scrollIntoView({ block: "nearest" });
+  const bare = card.querySelector(".bare");
+  if (bare) bare.click();
+  else card.querySelector("button")?.focus();
+}
+
+const actions = {
+  async chip(button) {
+    const chip = JSON.parse(button.dataset.chip);
+    const value = await pick(button, chip, valuesAt(chip.path));
+    if (value !== undefined) send(setting(chip, value));
+  },
+  edits(button) {
+    const edits = JSON.parse(button.dataset.edits);
+    const card = edits[0].op === "remove" ? "" : edits[0].to;
+    closeMenu(button);
+    send(edits, () => card && rail.querySelector(`[data-at="${CSS.escape(card)}"] summary`)?.focus());
+  },
+  async condition(button) {
+    const path = button.dataset.condition;
+    const op = button.dataset.op;
+    const condition = await pickCondition(closeMenu(button), path);
+    if (!condition) return;
+    if (op === "add") send([{ op: "add", path, value: condition }]);
+    else send([{ op: "group", path, value: { group: op === "any" ? "any" : "all", of: [condition] } }]);
+  },
+  async group(button) {
+    const options = ["all", "any", "none"].map((g) => ({ value: g, label: words["studio.group." + g], chosen: g === button.dataset.value }));
+    const value = await pickOne(button, words["studio.condition"], options);
+    if (value) send([{ op: "group", path: button.dataset.group, value }]);
+  },
+  async step(button) {
+    const path = button.dataset.step;
+    const verb = await pickOne(button, words["studio.step"], lists.verbs);
+    if (!verb) return;
+    const value = { verb };
+    if (verb === "choose") value.args = [{ name: "branches", as: "branches", branches: [{ do: [] }, { else: true, do: [] }] }];
+    if (verb === "for_each") value.args = [{ name: "do", as: "steps", steps: [] }];
+    send([{ op: "add", path, value }], () => openFirst(path));
+  },
+  async way(button) {
+    const path = button.dataset.way + "/" + button.dataset.count;
+    const condition = await pickCondition(button, path);
+    if (condition) send([{ op: "add", path, value: { do: [] } }, { op: "set", path: path + "/if/~if", value: condition }]);
+  },
+  async event(button) {
+    const n = rail.querySelectorAll('[data-at="/when"] [data-chip]').length;
+    const value = await pickOne(button, words["studio.event"], lists.events);
+    if (value) send([{ op: "add", path: "/when/events/" + n, value }]);
+  },
+  async ending(button) {
+    const value = await pickOne(button, words["studio.ending"], lists.events);
+    if (value) send([{ op: "add", path: "/cancel_on/" + button.dataset.ending, value: { events: [value] } }]);
+  },
+  async bounds(button) {
+    const edits = await pickOne(button, words["studio.bound"], JSON.parse(button.dataset.bounds));
+    if (edits) send(JSON.parse(edits));
+  },
+  async more(button) {
+    const options = button.dataset.options ? JSON.parse(button.dataset.options) : (await choices(button.dataset.more, { more: "yes" })).more || [];
+    button = closeMenu(button);
+    const chip = await pickOne(button, words["studio.more"], options.map((c) => ({ value: c, label: c.label })));
+    if (!chip) return;
+    const value = await pick(button, chip, valuesAt(chip.path));
+    if (value !== undefined && value !== null) send(setting(chip, value));
+  },
+};
+
+// setting returns the edit that gives a chip a value.
+function setting(chip, value) {
+  if (chip.picker === "named") return [{ op: "set", path: chip.path + value.name, value: value.value }];
+  if (chip.picker === "several" && chip.from === "event" && chip.path.includes("/args/") && value?.length === 1) value = value[0];
+  return [{ op: value === null ? "remove" : "set", path: chip.path, value: term(chip, value) }];
+}
+
+let choosing = false; // one thing is chosen at a time, also by a double click
+rail.addEventListener("click", async (event) => {
+  const button = event.target.closest("button");
+  if (!button || choosing) return;
+  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"));
+  const name = Object.keys(actions).find((n) => n in button.dataset);
+  if (!name) return;
+  choosing = true;
+  try {
+    await actions[name](button);
+  } finally {
+    choosing = false;
+  }
+});
+
+// editText lets a text be written in its card.
+function editText(box) {
+  const area = box.querySelector("textarea");
+  const bubble = box.querySelector(".bubble");
+  bubble.hidden = true;
+  area.hidden = false;
+  area.dataset.was = area.value;
+  if (!box.querySelector(".insert")) {
+    const insert = make("button", { type: "button", class: "chip add insert", text: "+ " + words["studio.insert"] });
+    insert.addEventListener("click", () => insertValue(box, area, insert));
+    box.append(insert);
+  }
+  area.focus();
+}
+
+async function insertValue(box, area, button) {
+  box.dataset.busy = "";
+  const [from, to] = [area.selectionStart, area.selectionEnd]; // a dialog takes the cursor away
+  const text = await pickText(button, { label: words["studio.insert"] }, valuesAt(box.dataset.text));
+  delete box.dataset.busy;
+  area.focus();
+  area.setSelectionRange(from, to);
+  if (text) area.setRangeText(text, from, to, "end");
+}
+
+rail.addEventListener("focusout", (event) => {
+  const box = event.target.closest("[data-text]");
+  if (!box || "busy" in box.dataset || box.contains(event.relatedTarget)) return;
+  const area = box.querySelector("textarea");
+  if (area.hidden) return;
+  if (area.value !== area.dataset.was) return saveText(box);
+  area.hidden = true;
+  box.querySelector(".insert")?.remove();
+  box.querySelector(".bubble").hidden = false;
+});
+
+function saveText(box) {
+  const area = box.querySelector("textarea");
+  area.dataset.was = area.value;
+  send([{ op: "set", path: box.dataset.text + "/text", value: area.value }, { op: "set", path: box.dataset.text + "/as" }]);
+}
+
+rail.addEventListener("change", (event) => {
+  if (event.target.id === "which") {
+    page.elements.rule.value = event.target.value;
+    return look();
+  }
+  const path = event.target.dataset.set;
+  if (path) send([{ op: "set", path, value: event.target.value || null }]);
+});
+
+rail.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches("[data-text] textarea")) event.target.blur();
+});
+// Enter in a field means that it is done, not that the file is to be saved.
+page.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.tagName === "INPUT" && event.target.name !== "reason") {
+    event.preventDefault();
+    event.target.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+});
+
+// The tabs of the right side.
+const tabs = [...page.querySelectorAll('[role="tab"]')];
+function showTab(name) {
+  for (const tab of tabs) {
+    const is = tab.id === "tab-" + name;
+    tab.setAttribute("aria-selected", is);
+    tab.tabIndex = is ? 0 : -1;
+    document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
+  }
+  if (name === "past") tryPast();
+}
+tabs.forEach((tab, i) => {
+  tab.addEventListener("click", () => showTab(tab.id.slice(4)));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(i + step + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  });
+});
+
+async function tryOn(path, shown, form) {
+  await queue;
+  if (refused) return problems.scrollIntoView({ block: "center" });
+  shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
+  const answer = await ask(path, {}, form).catch(() => null);
+  if (answer && answer.ok) shown.innerHTML = (await answer.json()).html;
+  else shown.replaceChildren(make("p", { class: "error", text: await reasonOf(answer) }));
+}
+function tryPast() { return tryOn("/write/past", document.getElementById("past")); }
+page.querySelector('[data-try="/write/story"]').addEventListener("click", async (event) => {
+  const story = new URLSearchParams();
+  page.querySelectorAll('[name^="story."]').forEach((e) => story.append(e.name, e.value));
+  event.target.disabled = true;
+  await tryOn("/write/story", document.getElementById("tried"), story);
+  event.target.disabled = false;
+});
+
+let saving = false;
+let sure = false; // what is filled in stands in the text, and somebody is there to save it
+page.addEventListener("submit", async (event) => {
+  if (sure) return;
+  event.preventDefault();
+  if (saving) return;
+  saving = true;
+  sure = await mayLeave();
+  saving = sure;
+  if (sure) page.requestSubmit(event.submitter);
+  else problems.scrollIntoView({ block: "center" });
+});
+
+// mayLeave reports whether the page can be sent. Nobody saves something else than he sees, and nobody leaves for a console that does not answer.
+async function mayLeave() {
+  document.activeElement?.blur?.();
+  if (resend) send(resend);
+  await queue;
+  if (refused) return false;
+  const answer = await fetch("/stopping", { method: "HEAD" }).catch(() => null);
+  if (answer && answer.ok) return true;
+  await failed(answer);
+  return false;
+}
+window.addEventListener("beforeunload", (event) => { if (!saving && textarea.value !== begun) event.preventDefault(); });
+
+showUnsaved();
+look();

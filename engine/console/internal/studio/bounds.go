@@ -1,0 +1,107 @@
+package studio
+
+import (
+	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/sentence"
+)
+
+// bounds shows the bounds that a rule has, and lists those that it could have.
+func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
+	f := w.form
+	limit, gather, late := form.Limit{}, form.Gather{}, form.Late{}
+	if f.Limit != nil {
+		limit = *f.Limit
+	}
+	if f.Gather != nil {
+		gather = *f.Gather
+	}
+	if f.Late != nil {
+		late = *f.Late
+	}
+	plain := func(path, picker, value string) *Chip {
+		return &Chip{Path: path, Picker: picker, Words: value, Value: value}
+	}
+	length := func(path, value string) *Chip {
+		c := plain(path, "duration", value)
+		c.Words = w.span(value, scope)
+		return c
+	}
+	choice := func(key, value string) *Chip {
+		c := plain("/"+key, "choice", value)
+		c.Words = w.value(key, value)
+		for _, v := range w.keyValues(key) {
+			c.Values = append(c.Values, Option{Value: v, Label: w.value(key, v)})
+		}
+		return c
+	}
+	value := func(path, text string) *Chip {
+		t := sentence.ReadValue(text)
+		c := plain(path+"/~value", "value", text)
+		c.From, c.Term, c.Hand = "value", t.Kind, len(t.ByHand()) > 0
+		c.Words = scope.Chip(w.RulesLanguage(), t)
+		return c
+	}
+	missed := choice("late", late.Run)
+	missed.Path = "/late/run"
+	missed.Values = nil
+	for _, v := range []string{"last", "all", "none"} {
+		missed.Values = append(missed.Values, Option{Value: v, Label: w.value("late", v)})
+	}
+	for _, b := range []struct {
+		name, path string
+		given      bool
+		chips      map[string]*Chip
+		optional   map[string]string // those that may be missing, with their values
+	}{
+		{"limit", "/limit", f.Limit != nil, map[string]*Chip{"times": plain("/limit/times", "number", limit.Times), "per": length("/limit/per", limit.Per), "by": value("/limit/by", limit.By)}, map[string]string{"by": limit.By}},
+		{"gather", "/gather", f.Gather != nil, map[string]*Chip{"quiet": length("/gather/quiet", gather.Quiet), "at_most": length("/gather/at_most", gather.AtMost)}, map[string]string{"at_most": gather.AtMost}},
+		{"mode", "/mode", f.Mode != "", map[string]*Chip{"mode": choice("mode", f.Mode)}, nil},
+		{"late", "/late/skip_after", late.SkipAfter != "", map[string]*Chip{"skip_after": length("/late/skip_after", late.SkipAfter)}, nil},
+		{"run", "/late/run", late.Run != "", map[string]*Chip{"run": missed}, nil},
+		{"by", "/by", f.By != "", map[string]*Chip{"by": value("/by", f.By)}, nil},
+		{"from", "/from", f.From != "", map[string]*Chip{"from": choice("from", f.From)}, nil},
+		{"claimed", "/claimed", f.Claimed != "", map[string]*Chip{"claimed": choice("claimed", f.Claimed)}, nil},
+		{"internal", "/internal", f.Internal != "", map[string]*Chip{"internal": choice("internal", f.Internal)}, nil},
+		{"sample", "/sample", f.Sample != "", map[string]*Chip{"sample": plain("/sample", "text", f.Sample)}, nil},
+		{"max", "/max", f.Max != "", map[string]*Chip{"max": plain("/max", "number", f.Max)}, nil},
+	} {
+		if !b.given {
+			label := ""
+			for _, p := range fill(w.T("bound."+b.name), func(string) []Piece { return []Piece{{Words: "…"}} }) {
+				label += p.Words
+			}
+			if _, held := f.YAML[b.name]; !held && (b.name != "run" || f.When.Schedule != nil) {
+				more = append(more, Option{Value: asJSON([]Edit{{Op: Set, Path: b.path, Value: usual[b.name]}}), Label: label})
+			}
+			continue
+		}
+		list = append(list, Bound{Path: b.path, Pieces: fill(w.T("bound."+b.name), func(name string) []Piece {
+			if given, optional := b.optional[name]; optional && given == "" {
+				return nil
+			}
+			c := b.chips[name]
+			c.Label = w.Or("field."+b.name+".", name)
+			if !w.Knows("field." + b.name + "." + name) {
+				c.Label = w.Or("field.", name)
+			}
+			_, c.Clear = b.optional[name]
+			return []Piece{{Chip: c}}
+		})})
+	}
+	return list, more
+}
+
+// usual are the values that bounds begin with.
+var usual = map[string]any{
+	"limit": form.Limit{Times: "1", Per: "12h"}, "gather": form.Gather{Quiet: "20s", AtMost: "2m"}, "mode": "single", "late": "30m", "run": "none",
+	"by": "contact.id", "from": "any", "claimed": "run", "internal": "run", "sample": "10%", "max": "10",
+}
+
+func (w *writer) keyValues(key string) []string {
+	for _, k := range w.Catalogue.Keys {
+		if k.Name == key {
+			return k.Values
+		}
+	}
+	return nil
+}
