@@ -172,8 +172,8 @@ func (c *company) plainNames(v any) any {
 	return v
 }
 
-// recipient returns whom a message would have gone to, or who would have been muted: the conversation that the call names, or
-// that of the run, or somebody with whom there is none yet.
+// recipient returns whom a message would have gone to, or who would have been muted: the
+// conversation that the call names, or that of the run, or somebody with whom there is none yet.
 func (c *company) recipient(s shadowStep, people service.People, to any) map[string]any {
 	described, _ := c.plainNames(to).(map[string]any)
 	if phone, err := people.Find(text(described["person"])); err == nil {
