@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -44,6 +45,9 @@ func (m *mutator) form(f *form.Form) {
 		"id": {&f.ID, []string{"another-id", "007", "on"}}, "name": {&f.Name, formtest.Hard}, "description": {&f.Description, formtest.Hard}, "stage": {&f.Stage, []string{"draft", "live"}},
 		"sample": {&f.Sample, []string{"50%"}}, "from": {&f.From, []string{"any"}}, "claimed": {&f.Claimed, []string{"run"}}, "by": {&f.By, formtest.Expressions}, "mode": {&f.Mode, []string{"restart"}}, "max": {&f.Max, formtest.Counts},
 	} {
+		if _, held := f.YAML[key]; held {
+			continue
+		}
 		m.key = key
 		m.text(field.at, key != "id", field.pool...)
 	}
@@ -74,7 +78,13 @@ func (m *mutator) form(f *form.Form) {
 	m.key = "on_error"
 	m.steps(&f.OnError, true)
 	m.key = ""
-	m.add(false, func() { f.YAML = map[string]string{"extra": formtest.One(m.Rand, formtest.Snippets...)} })
+	m.add(false, func() {
+		f.YAML = maps.Clone(f.YAML)
+		if f.YAML == nil {
+			f.YAML = map[string]string{}
+		}
+		f.YAML["extra"] = formtest.One(m.Rand, formtest.Snippets...)
+	})
 }
 
 // text sets a text, or takes it away.

@@ -15,6 +15,7 @@ import (
 // shares no code with the printer.
 type Conditions struct {
 	*rand.Rand
+	Plain   bool   // texts are easy
 	Gathers bool   // the rule collects messages, and has no card
 	item    string // the fact that # is; empty outside of the conditions of items
 }
@@ -41,6 +42,9 @@ func (m Conditions) quote(s string) string {
 // Text returns a text.
 func (m Conditions) Text() (string, sentence.Term) {
 	s := One(m.Rand, HardLiterals...)
+	if m.Plain {
+		s = One(m.Rand, plain...)
+	}
 	return m.quote(s), sentence.Term{Kind: sentence.Text, Text: s}
 }
 
@@ -111,8 +115,8 @@ func (m Conditions) field(t vocabulary.Type) (string, sentence.Term, bool) {
 	return "", sentence.Term{}, false
 }
 
-// value returns a value of a type that is no literal.
-func (m Conditions) value(t vocabulary.Type, depth int) (string, sentence.Term) {
+// Value returns a value of a type that is no literal.
+func (m Conditions) Value(t vocabulary.Type, depth int) (string, sentence.Term) {
 	if depth > 0 && m.IntN(3) > 0 {
 		if text, term, ok := m.made(t, depth-1); ok {
 			return text, term
@@ -168,21 +172,21 @@ func (m Conditions) made(t vocabulary.Type, depth int) (string, sentence.Term, b
 	case vocabulary.Duration:
 		switch m.IntN(4) {
 		case 0:
-			x, at := m.value(vocabulary.Time, depth)
+			x, at := m.Value(vocabulary.Time, depth)
 			if at.Value == "ago" || at.Value == "ahead" {
 				break
 			}
 			return "(now() - " + x + ")", call("since", "time", at), true
 		case 1:
-			a, from := m.value(vocabulary.Time, depth)
-			b, to := m.value(vocabulary.Time, depth)
+			a, from := m.Value(vocabulary.Time, depth)
+			b, to := m.Value(vocabulary.Time, depth)
 			return fmt.Sprintf("business_time(%s, %s, %s)", m.quote("office"), a, b), call("business_time", "calendar", quoted("office"), "from", from, "to", to), true
 		case 2:
 			return "duration(vars.sla)", call("duration", "text", sentence.Term{Kind: sentence.Name, Text: "vars.sla"}), true
 		}
 	case vocabulary.Time:
 		d, length := m.written(vocabulary.Duration)
-		x, at := m.value(vocabulary.Time, depth)
+		x, at := m.Value(vocabulary.Time, depth)
 		switch m.IntN(6) {
 		case 0:
 			f := One(m.Rand, "next_open", "next_close")
@@ -205,9 +209,9 @@ func (m Conditions) made(t vocabulary.Type, depth int) (string, sentence.Term, b
 }
 
 func (m Conditions) madeNumber(depth int) (string, sentence.Term, bool) {
-	x, number := m.value(vocabulary.Number, depth)
-	s, text := m.value(vocabulary.Text, depth)
-	at, time := m.value(vocabulary.Time, depth)
+	x, number := m.Value(vocabulary.Number, depth)
+	s, text := m.Value(vocabulary.Text, depth)
+	at, time := m.Value(vocabulary.Time, depth)
 	switch m.IntN(9) {
 	case 0:
 		return "number(" + s + ")", call("number", "text", text), true
@@ -216,7 +220,7 @@ func (m Conditions) madeNumber(depth int) (string, sentence.Term, bool) {
 		d, length := m.Length()
 		return fmt.Sprintf("count_events(%s, %s)", m.quote(event), m.quote(d)), call("count_events", "type", quoted(event), "duration", length), true
 	case 2:
-		list, of := m.value(vocabulary.Texts, 0)
+		list, of := m.Value(vocabulary.Texts, 0)
 		return "len(" + list + ")", call("length", "x", of), true
 	case 3:
 		y, other := m.Number()
@@ -244,8 +248,8 @@ func (m Conditions) madeNumber(depth int) (string, sentence.Term, bool) {
 }
 
 func (m Conditions) madeText(depth int) (string, sentence.Term, bool) {
-	x, text := m.value(vocabulary.Text, depth)
-	at, time := m.value(vocabulary.Time, depth)
+	x, text := m.Value(vocabulary.Text, depth)
+	at, time := m.Value(vocabulary.Time, depth)
 	switch m.IntN(9) {
 	case 0:
 		return "(" + x + " ?? " + One(m.Rand, `""`, "''") + ")", Wrapped(text, "or_text"), true
@@ -355,7 +359,7 @@ var orders = []struct{ op, turned, key string }{{">", "<", "more"}, {">=", "<=",
 func (m Conditions) Sentence(depth int) (string, sentence.Condition) {
 	types := []vocabulary.Type{vocabulary.Text, vocabulary.Text, vocabulary.Number, vocabulary.Duration, vocabulary.Time}
 	t := One(m.Rand, types...)
-	x, left := m.value(t, depth)
+	x, left := m.Value(t, depth)
 	y, right := m.written(t)
 	switch m.IntN(11) {
 	case 0:
@@ -382,7 +386,7 @@ func (m Conditions) Sentence(depth int) (string, sentence.Condition) {
 		}
 		return x + " " + o.op + " " + y, said(o.key, false, "x", left, "y", right)
 	case 5:
-		x, left := m.value(vocabulary.Text, depth)
+		x, left := m.Value(vocabulary.Text, depth)
 		s := One(m.Rand, "a", "vip", "Ana", "^[1-3]$")
 		o := One(m.Rand, [][3]string{{"contains", "contains", "y"}, {"startsWith", "begins", "y"}, {"endsWith", "ends", "y"}, {"matches", "matches", "pattern"}}...)
 		if m.IntN(3) == 0 {
@@ -392,11 +396,11 @@ func (m Conditions) Sentence(depth int) (string, sentence.Condition) {
 	case 6:
 		return m.membership(depth)
 	case 7:
-		x, left := m.value(vocabulary.Flag, 0)
+		x, left := m.Value(vocabulary.Flag, 0)
 		return x, said("yes", false, "x", left)
 	case 9:
-		x, left := m.value(vocabulary.Time, depth)
-		y, right := m.value(vocabulary.Time, depth)
+		x, left := m.Value(vocabulary.Time, depth)
+		y, right := m.Value(vocabulary.Time, depth)
 		f := One(m.Rand, "Before", "After")
 		return fmt.Sprintf("%s.%s(%s)", x, f, y), said(strings.ToLower(f), false, "x", left, "y", right)
 	case 8:
@@ -432,12 +436,12 @@ func (m Conditions) membership(depth int) (string, sentence.Condition) {
 		in = " not in "
 	}
 	if m.IntN(2) == 0 {
-		list, of := m.value(vocabulary.Texts, 0)
+		list, of := m.Value(vocabulary.Texts, 0)
 		item, written := m.Text()
 		return item + in + list, said("has", not, "item", written, "list", of)
 	}
 	t := One(m.Rand, vocabulary.Text, vocabulary.Number)
-	x, left := m.value(t, depth)
+	x, left := m.Value(t, depth)
 	var items []string
 	list := sentence.Term{Kind: sentence.List}
 	for range 1 + m.IntN(3) {

@@ -50,12 +50,16 @@ type Maker struct {
 	*rand.Rand
 	Catalog   *rules.Catalog
 	Condition func() string // makes up conditions; nil is one of Expressions
+	Value     func() string // makes up values, which stand in texts too; nil is one of a few
 	Plain     bool          // texts are easy
 	IDs       int           // how many were made up
 }
 
 // Text makes up a text.
 func (m *Maker) Text() string {
+	if m.Value != nil && !Often(m.Rand, 4) {
+		return One(m.Rand, "", "Hello ") + "{{ " + m.Value() + " }}" + One(m.Rand, "", ", bye")
+	}
 	if m.Plain || Often(m.Rand, 3) {
 		return One(m.Rand, plain...)
 	}
@@ -84,6 +88,13 @@ func (m *Maker) maybe(list ...string) string {
 	return One(m.Rand, list...)
 }
 
+func (m *Maker) value() string {
+	if m.Value != nil {
+		return m.Value()
+	}
+	return One(m.Rand, "contact.phone", `conversation.id + "#"`)
+}
+
 func (m *Maker) condition() string {
 	if m.Condition != nil {
 		return m.Condition()
@@ -95,7 +106,7 @@ func (m *Maker) condition() string {
 func (m *Maker) Form(id string) form.Form {
 	f := form.Form{
 		ID: id, Name: m.maybe(m.Text()), Description: m.maybe(m.Text()), Stage: m.maybe("draft", "shadow", "live"), Sample: m.maybe("10%", "{{ vars.n }}%"),
-		From: m.maybe("others", "any"), By: m.maybe(`contact.phone`, `conversation.id + "#"`), Mode: m.maybe("queued", "single"), Max: m.maybe(Counts...),
+		From: m.maybe("others", "any"), Claimed: m.maybe("skip", "run"), By: m.maybe(m.value()), Mode: m.maybe("queued", "single", "restart", "parallel"), Max: m.maybe(Counts...),
 	}
 	m.NewID("") // so that ids differ from those of mutations
 	if !Often(m.Rand, 3) {
@@ -109,7 +120,7 @@ func (m *Maker) Form(id string) form.Form {
 		f.Gather = &form.Gather{Quiet: One(m.Rand, Durations...), AtMost: m.maybe(Durations...)}
 	}
 	if !Often(m.Rand, 2) {
-		f.Limit = &form.Limit{Times: One(m.Rand, Counts...), Per: One(m.Rand, Durations...), By: m.maybe("contact.id")}
+		f.Limit = &form.Limit{Times: One(m.Rand, Counts...), Per: One(m.Rand, Durations...), By: m.maybe(m.value())}
 	}
 	if !Often(m.Rand, 3) {
 		f.Late = &form.Late{SkipAfter: One(m.Rand, "30m", "none")}
@@ -119,6 +130,9 @@ func (m *Maker) Form(id string) form.Form {
 	}
 	for range max(0, m.IntN(5)-2) {
 		f.CancelOn = append(f.CancelOn, m.Match())
+	}
+	if f.Sample == "" && !Often(m.Rand, 6) {
+		f.YAML = map[string]string{"sample": One(m.Rand, "{ share: 10%, of: greeting }", "{ rest: greeting }")}
 	}
 	f.Do = m.Steps(1+m.IntN(4), 2)
 	if !Often(m.Rand, 3) {
@@ -130,19 +144,19 @@ func (m *Maker) Form(id string) form.Form {
 // When makes up what starts a rule.
 func (m *Maker) When() form.When {
 	if Often(m.Rand, 3) {
-		return form.When{Events: m.some([]string{"message.received", "message.sent", "attendance.opened", "kanban.card.*", "manual"})}
+		return form.When{Events: m.some(append(Events, "manual"))}
 	}
 	s := &form.Schedule{}
 	switch m.IntN(3) {
 	case 0:
 		s.Every = One(m.Rand, "5m", "1h")
 	case 1:
-		s.Cron, s.Timezone = One(m.Rand, "0 9 * * mon-fri", "* * * * *"), m.maybe("America/Sao_Paulo")
+		s.Cron, s.Timezone = One(m.Rand, "0 9 * * mon-fri", "* * * * *", "*/15 8-18 * * *", "30 7,19 1 jan-jun *", "0 0 1-7/2 */3 sun"), m.maybe("America/Sao_Paulo")
 	case 2:
 		s.At, s.On, s.Timezone = m.some([]string{"09:00", "17:30"}), m.some([]string{"mon-fri", "sat"}), m.maybe("UTC")
 	}
 	if Often(m.Rand, 4) {
-		each := One(m.Rand, rules.EachItems()[:2]...)
+		each := One(m.Rand, rules.EachItems()...)
 		s.Each = each.Name
 		s.Where = m.args(each.Filters, 0)
 	}
@@ -276,7 +290,7 @@ func (m *Maker) Arg(a rules.Arg, depth int) form.Arg {
 				value.Name = m.NewID("value")
 			}
 			if a.Kind == rules.KindSettings && !Often(m.Rand, 3) {
-				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: 1 }", "true")
+				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: 1 }", "true", "[]", "null", "{ a: [1, { b: '{{ contact.name }}' }] }")
 			}
 			if a.Kind == rules.KindQuery && !Often(m.Rand, 3) {
 				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "true")
@@ -296,7 +310,7 @@ func (m *Maker) Arg(a rules.Arg, depth int) form.Arg {
 	case rules.KindData:
 		out.Text = m.Text()
 		if m.IntN(2) == 0 {
-			out.Text, out.As, out.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: { b: 1 } }", "true")
+			out.Text, out.As, out.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: { b: 1 } }", "true", "{ a: 1, b: [x, '{{ contact.name }}'] }")
 		}
 	default:
 		out.Text = m.Text()
