@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules/duration"
@@ -17,9 +18,13 @@ func (w *writer) argument(path string, k form.Argument, given *form.Arg, wanted 
 		c := w.missing(path, k, scope)
 		return []Piece{{Chip: &c}}
 	}
-	if given.As == form.AsFields {
+	if given.As == form.AsFields || given.As == form.AsYAML {
 		var out []Piece
-		for i, chip := range w.fields(path, k, *given, scope) {
+		list := w.fields(path, k, *given, scope)
+		if given.As == form.AsYAML {
+			list = w.data(path+"/yaml", w.Or("field.", k.Name), given.YAML, scope)
+		}
+		for i, chip := range list {
 			if i > 0 {
 				out = append(out, Piece{Words: ", "})
 			}
@@ -66,6 +71,10 @@ func (w *writer) besides(path string, known []form.Argument, given []form.Arg, s
 		if k == nil {
 			k = &form.Argument{Name: a.Name, Kind: "text"}
 		}
+		if a.As == form.AsYAML {
+			chips = append(chips, w.data(path+"/"+a.Name+"/yaml", w.Or("field.", a.Name), a.YAML, scope)...)
+			continue
+		}
 		if a.As == form.AsFields {
 			chips = append(chips, w.fields(path+"/"+a.Name, *k, a, scope)...)
 			continue
@@ -86,6 +95,8 @@ func (w *writer) besides(path string, known []form.Argument, given []form.Arg, s
 					add = append(add, c)
 				}
 			}
+		case k.Kind == "data" && (a == nil || a.As == form.AsYAML):
+			add = append(add, Chip{Path: at + "/yaml/~data/+", Picker: "named", Label: w.Or("field.", k.Name)})
 		case k.Kind == "settings" || k.Kind == "headers" || k.Kind == "query":
 			add = append(add, Chip{Path: at + "/fields/", Picker: "named", Label: w.Or("field.", k.Name)})
 		case a == nil && !said[k.Name]:
@@ -101,6 +112,14 @@ func (w *writer) fields(path string, k form.Argument, a form.Arg, scope sentence
 		known := argumentNamed(k.Fields, f.Name)
 		if known == nil {
 			known = &form.Argument{Name: f.Name, Kind: "text"}
+		}
+		if f.As == form.AsYAML {
+			label := f.Name
+			if k.Fields != nil {
+				label = w.Or("field.", f.Name)
+			}
+			chips = append(chips, w.data(path+"/fields/"+f.Name+"/yaml", label, f.YAML, scope)...)
+			continue
 		}
 		c := w.chip(path+"/fields/"+f.Name, *known, f, scope)
 		if k.Fields == nil {
@@ -145,13 +164,15 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker = "one"
 	case "flag":
 		c.Picker, c.Values = "choice", w.flags()
-		c.Words = w.Or("value.", a.Text)
+		if w.Knows("value." + a.Text) {
+			c.Words = w.T("value." + a.Text)
+		}
 	case "choice":
 		c.Picker = "choice"
 		for _, v := range k.Values {
 			c.Values = append(c.Values, Option{Value: v, Label: w.value(k.Name, v)})
 		}
-		if a.Text != "" {
+		if slices.Contains(k.Values, a.Text) {
 			c.Words = w.value(k.Name, a.Text)
 		}
 	case "number":
@@ -160,8 +181,11 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker, c.Words = k.Kind, w.span(a.Text, scope)
 	case "time":
 		c.Picker = "time"
-	case "data":
-		c.Path, c.Picker, c.Hand = path+"/yaml", "hand", true
+		if t := sentence.ReadValue(a.Text); t.Kind == sentence.Value || t.Kind == sentence.Name { // wait takes it without {{ }}
+			c.Words = scope.Chip(w.RulesLanguage(), t)
+		}
+	case "zone":
+		c.Words = zone(a.Text)
 	case "expression":
 		t := sentence.ReadValue(a.Text)
 		c.Path, c.Picker, c.From, c.Term = path+"/text/~value", "value", "list", t.Kind
@@ -184,6 +208,12 @@ func (w *writer) value(name, v string) string {
 		}
 	}
 	return v
+}
+
+// plain puts a number or a share, which can stand in {{ }}, into words.
+func (w *writer) plain(text string, scope sentence.Scope) string {
+	said, _ := w.words(text, scope)
+	return said
 }
 
 // words puts a text with {{ }} into words, and reports whether a part of it is by hand.

@@ -18,7 +18,8 @@ var ErrEdit = errors.New("the change does not fit the rule")
 //
 // A path leads into the form as JSON: /do/1/args/text. An argument is named, also one that is not
 // there yet. The segments ~if and ~value lead into the model of the expression at that place:
-// /if/~if/of/0/blanks/label.
+// /if/~if/of/0/blanks/label. Others lead into a text: ~data into YAML, whose parts are numbered, and
+// ~cron into a timetable.
 type Edit struct {
 	Op    Op     `json:"op"`
 	Path  string `json:"path"`
@@ -338,6 +339,9 @@ func tidy(at any) {
 			if _, ok := v[name].([]any); ok && v["name"] != nil && v["as"] == nil {
 				v["as"] = string(as)
 			}
+		}
+		if _, ok := v["yaml"].(string); ok && v["name"] != nil && v["as"] == nil && v["text"] == nil {
+			v["as"] = string(form.AsYAML)
 		}
 		for _, inner := range v {
 			tidy(inner)

@@ -10,6 +10,10 @@ import (
 // changeModel changes the model of the expression at a place. What it says already keeps its text.
 func changeModel(at any, lens string, rest []string, fn func(any) (any, error)) (any, error) {
 	switch lens {
+	case "~data":
+		return changeData(at, rest, fn)
+	case "~cron":
+		return changeCron(at, rest, fn)
 	case "~if":
 		was, list, err := expressions(at)
 		if err != nil {

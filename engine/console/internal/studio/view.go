@@ -158,6 +158,9 @@ func (m *Maker) View(f form.Form, problems map[string][]Problem) View {
 	v.Bounds, v.MoreBounds = w.bounds(scope)
 	v.OnError = w.steps("/on_error", f.OnError, f.Do, "")
 	for _, key := range slices.Sorted(maps.Keys(f.YAML)) {
+		if _, ok := w.split(); ok && key == "sample" {
+			continue
+		}
 		v.Hand = append(v.Hand, Chip{Path: "/yaml/" + key, Picker: "hand", Label: key, Words: key + ": " + f.YAML[key], Value: f.YAML[key], Hand: true})
 	}
 	v.IfProblems = w.take("/if")
@@ -248,9 +251,7 @@ func (w *writer) when(scope sentence.Scope) Card {
 	}
 	switch {
 	case s.Cron != "":
-		chip := one("cron", "text", s.Cron)
-		chip.Hand = true
-		add("bound.cron", chip)
+		c.Pieces = w.cron(at+"cron", s.Cron)
 	case len(s.At) > 0:
 		times, days := one("at", "times", strings.Join(s.At, ", ")), one("on", "days", w.days(s.On))
 		times.Value, days.Value, days.Clear = s.At, s.On, true
@@ -266,8 +267,12 @@ func (w *writer) when(scope sentence.Scope) Card {
 	}
 	if s.Timezone != "" {
 		chip := one("timezone", "text", s.Timezone)
+		chip.Words = zone(s.Timezone)
 		chip.Clear = true
 		add("bound.timezone", chip)
+	}
+	if s.Timezone == "" && s.Every == "" {
+		c.Add = append(c.Add, Chip{Path: at + "timezone", Picker: "text", Label: w.Or("field.", "timezone")})
 	}
 	each := one("each", "choice", w.Or("value.each.", s.Each))
 	each.Value, each.Clear = s.Each, true
@@ -285,6 +290,9 @@ func (w *writer) when(scope sentence.Scope) Card {
 	add("bound.each", each)
 	return c
 }
+
+// zone returns the name of a time zone as people write it.
+func zone(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // events shows events that can be chosen together.
 func (w *writer) events(path string, names []string) Chip {
