@@ -1,8 +1,10 @@
 package studio
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/form"
@@ -181,8 +183,10 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker, c.Words = k.Kind, w.span(a.Text, scope)
 	case "time":
 		c.Picker = "time"
-		if t := sentence.ReadValue(a.Text); t.Kind == sentence.Value || t.Kind == sentence.Name { // wait takes it without {{ }}
-			c.Words = scope.Chip(w.RulesLanguage(), t)
+		if _, err := time.Parse(time.DateOnly, a.Text); err == nil {
+			c.Words = scope.SayValue(w.RulesLanguage(), sentence.Term{Kind: sentence.Date, Text: a.Text})
+		} else if t := sentence.ReadValue(a.Text); t.Kind == sentence.Value || t.Kind == sentence.Name { // wait takes it without {{ }}
+			c.Words, c.Hand = scope.Chip(w.RulesLanguage(), t), len(t.ByHand()) > 0
 		}
 	case "zone":
 		c.Words = zone(a.Text)
@@ -247,6 +251,9 @@ func (w *writer) text(path string, k form.Argument, given *form.Arg, scope sente
 	return t
 }
 
+// counted matches a length of time whose number is a value.
+var counted = regexp.MustCompile(`^(\{\{.*\}\})([smhdw])$`)
+
 // span puts a length of time into words: 15 minutes, 15 minutes of office hours.
 func (w *writer) span(text string, scope sentence.Scope) string {
 	length, calendar, of := strings.Cut(text, " of ")
@@ -258,6 +265,9 @@ func (w *writer) span(text string, scope sentence.Scope) string {
 		said = w.T("span.never")
 	default:
 		said, _ = w.words(length, scope)
+		if m := counted.FindStringSubmatch(length); m != nil {
+			said = w.T("unit."+m[2]+".many", w.plain(m[1], scope))
+		}
 	}
 	if of {
 		return w.T("span.of", said, calendar)

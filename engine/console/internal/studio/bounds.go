@@ -48,11 +48,11 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		c.Words = scope.Chip(w.RulesLanguage(), t)
 		return c
 	}
-	missed := choice("late", late.Run)
-	missed.Path = "/late/run"
-	missed.Values = nil
-	for _, v := range []string{"last", "all", "none"} {
-		missed.Values = append(missed.Values, Option{Value: v, Label: w.value("late", v)})
+	run := choice("late", late.Run)
+	run.Path = "/late/run"
+	run.Values = nil
+	for _, v := range missed {
+		run.Values = append(run.Values, Option{Value: v, Label: w.value("late", v)})
 	}
 	tags := plain("/tags", "several", strings.Join(f.Tags, ", "))
 	tags.Value = f.Tags
@@ -71,7 +71,7 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		{"gather", "/gather", f.Gather != nil, map[string]*Chip{"quiet": length("/gather/quiet", gather.Quiet), "at_most": length("/gather/at_most", gather.AtMost)}, map[string]string{"at_most": gather.AtMost}},
 		{"mode", "/mode", f.Mode != "", map[string]*Chip{"mode": choice("mode", f.Mode)}, nil},
 		{"late", "/late/skip_after", late.SkipAfter != "", map[string]*Chip{"skip_after": length("/late/skip_after", late.SkipAfter)}, nil},
-		{"run", "/late/run", late.Run != "", map[string]*Chip{"run": missed}, nil},
+		{"run", "/late/run", late.Run != "", map[string]*Chip{"run": run}, nil},
 		{"by", "/by", f.By != "", map[string]*Chip{"by": value("/by", f.By)}, nil},
 		{"from", "/from", f.From != "", map[string]*Chip{"from": choice("from", f.From)}, nil},
 		{"claimed", "/claimed", f.Claimed != "", map[string]*Chip{"claimed": choice("claimed", f.Claimed)}, nil},
@@ -137,3 +137,6 @@ func (w *writer) keyValues(key string) []string {
 	}
 	return nil
 }
+
+// missed are what can be done about the times of a schedule that passed while it was stopped.
+var missed = []string{"last", "all", "none"}

@@ -85,11 +85,11 @@ func rulesOf(text []byte) (ids []string) {
 	return ids
 }
 
-// own are texts of people that look like code: an address, and a pattern, which is beyond words.
-var own = strings.NewReplacer("https://example.com/?a=b&c=d#e", "", `(?i)\b(idiotas?|imbeci(l|s)|ot[aá]rios?)\b`, "")
+// own matches texts of people that look like code: addresses, and patterns, which are beyond words.
+var own = regexp.MustCompile(`https://\S*|\(\?i\)\S*`)
 
 // codeShown matches what a person who writes no code would not write.
-var codeShown = regexp.MustCompile(`[{}=_⟦]|#|\?\.|\?\?|&&|\|\||\w\(|%!|\b(contact|conversation|message|attendance|event|card|vars)\.\w|\bnil\b`)
+var codeShown = regexp.MustCompile(`[{}=_⟦]|#|\?\.|\?\?|&&|\|\||\w\(|%!|[a-z]\.[a-z*]|\bnil\b`)
 
 // gapsOf returns what of a rule the studio does not show as it should. Plain says that its texts
 // are ordinary words, so that code in what is shown is none of a person's own.
@@ -106,7 +106,7 @@ func gapsOf(text []byte, id string, plain bool) (gaps []string, chips int) {
 			}
 			if s.hand {
 				gaps = append(gaps, fmt.Sprintf("%s is by hand: %s", s.path, s.words))
-			} else if found := codeShown.FindString(own.Replace(s.words)); plain && found != "" {
+			} else if found := codeShown.FindString(own.ReplaceAllString(s.words, "")); plain && found != "" {
 				gaps = append(gaps, fmt.Sprintf("%s shows %s: %s", s.path, found, s.words))
 			}
 		}

@@ -223,7 +223,7 @@ func (w *writer) when(scope sentence.Scope) Card {
 	s := w.form.When.Schedule
 	if s == nil {
 		for i, name := range w.form.When.Events {
-			chip := Chip{Path: fmt.Sprintf("/when/events/%d", i), Picker: "one", From: "event", Label: w.T("studio.when"), Words: w.Or("when.", name), Value: name, Clear: len(w.form.When.Events) > 1}
+			chip := Chip{Path: fmt.Sprintf("/when/events/%d", i), Picker: "one", From: "event", Label: w.T("studio.when"), Words: w.eventWords(name), Value: name, Clear: len(w.form.When.Events) > 1}
 			if i > 0 {
 				c.Pieces = append(c.Pieces, Piece{Words: " " + w.T("studio.or") + " "})
 			}
@@ -294,11 +294,27 @@ func (w *writer) when(scope sentence.Scope) Card {
 // zone returns the name of a time zone as people write it.
 func zone(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
+// eventWords puts an event into words; a pattern is all that it stands for.
+func (w *writer) eventWords(name string) string {
+	var said []string
+	if family, ok := strings.CutSuffix(name, "*"); ok {
+		for _, e := range w.Catalogue.Events {
+			if strings.HasPrefix(e.Name, family) {
+				said = append(said, w.Or("when.", e.Name))
+			}
+		}
+	}
+	if len(said) == 0 {
+		return w.Or("when.", name)
+	}
+	return strings.Join(said, " "+w.T("studio.or")+" ")
+}
+
 // events shows events that can be chosen together.
 func (w *writer) events(path string, names []string) Chip {
 	var said []string
 	for _, name := range names {
-		said = append(said, w.Or("when.", name))
+		said = append(said, w.eventWords(name))
 	}
 	c := Chip{Path: path, Picker: "several", From: "event", Label: w.T("field.event"), Words: strings.Join(said, " "+w.T("studio.or")+" "), Value: names}
 	if len(names) == 0 {

@@ -244,3 +244,46 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestEveryChoiceHasWords shows that whatever can be chosen or given is named in both languages.
+func TestEveryChoiceHasWords(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.Languages {
+		w := &writer{Maker: maker(l.Code, nil)}
+		values := func(where, name string, list []string) {
+			for _, v := range list {
+				if name != "method" && !w.Knows("fixed."+name+"."+v) && !w.Knows("value."+name+"."+v) {
+					t.Errorf("%s: %s has no words for %s", where, name, v)
+				}
+			}
+		}
+		var arguments func(where string, list []form.Argument)
+		arguments = func(where string, list []form.Argument) {
+			for _, a := range list {
+				if !w.Knows("field." + a.Name) {
+					t.Errorf("%s: %s has no name", where, a.Name)
+				}
+				values(where, a.Name, a.Values)
+				arguments(where+" "+a.Name, a.Fields)
+			}
+		}
+		for _, v := range w.Catalogue.Verbs {
+			arguments(v.Name, v.Args)
+		}
+		for _, e := range w.Catalogue.Each {
+			arguments(e.Name, e.Filters)
+			values("schedules", "each", []string{e.Name})
+		}
+		for _, k := range w.Catalogue.Keys {
+			if k.Name != "stage" {
+				values("rules", k.Name, k.Values)
+			}
+		}
+		values("schedules", "late", missed)
+		for _, e := range w.Catalogue.Events {
+			if !w.Knows("when." + e.Name) {
+				t.Errorf("%s has no words", e.Name)
+			}
+		}
+	}
+}
