@@ -301,6 +301,8 @@ func (w wording) picker(name string, all []slot, form *Form) (string, *rules.Fie
 	switch {
 	case form.Key == "contains" || form.Key == "begins" || form.Key == "ends":
 		return map[string]string{"x": "value", "y": "text"}[name], nil
+	case (form.Key == "before" || form.Key == "after") && (name == "x" || name == "y"):
+		return "time", nil
 	case name == "y" && form.Key != "choice" && form.Key != "joined":
 		return other("x")
 	case name == "list" && form.Key == "one_of":

@@ -87,6 +87,12 @@ func (w *writer) blank(path string, c sentence.Condition, p sentence.Piece) Piec
 	chip.Path, chip.Words, chip.Bare = path+at, p.Words, p.Empty
 	chip.Label = w.Or("blank.", p.Picker)
 	chip.Value, chip.Hand = termValue(term), len(term.ByHand()) > 0
+	if term.Kind == sentence.Name && chip.Picker != "value" {
+		chip.Value = nil // it is chosen, not written
+		if chip.Picker == "text" || chip.Picker == "number" {
+			chip.Picker, chip.From = "value", chip.Picker
+		}
+	}
 	if term.Kind != "" && chip.Picker == "value" {
 		chip.Term = term.Kind
 	}

@@ -41,12 +41,12 @@ func (w *writer) cron(path, text string) []Piece {
 		for m := time.January; m <= time.December; m++ {
 			c.Values = append(c.Values, Option{Value: strings.ToLower(m.String()[:3]), Label: w.T("fixed.month." + m.String())})
 		}
-		c.Value = cronList(fields[3], 1, 12, func(n int) string { return strings.ToLower(time.Month(n).String()[:3]) })
+		c.Value = cronList("month", fields[3])
 		chips["month"] = c
 	}
 	if fields[4] != "*" && fields[4] != "?" {
 		c := chip("weekday", "days")
-		c.Value = cronList(fields[4], 0, 6, func(n int) string { return dayNames[(n+6)%7] })
+		c.Value = cronList("weekday", fields[4])
 		chips["weekday"] = c
 	}
 	if chips["day"] != nil && chips["weekday"] != nil {
@@ -122,8 +122,12 @@ func (w *writer) cronName(field, name string) string {
 	return name
 }
 
-// cronList returns the names of a field's numbers, where it lists some or has one range.
-func cronList(field string, lowest, highest int, name func(int) string) []string {
+// cronList returns the short names of the months or weekdays of a field.
+func cronList(of, field string) []string {
+	lowest, highest, name := 0, 6, func(n int) string { return dayNames[(n+6)%7] }
+	if of == "month" {
+		lowest, highest, name = 1, 12, func(n int) string { return strings.ToLower(time.Month(n).String()[:3]) }
+	}
 	position := func(text string) int {
 		for n := lowest; n <= highest; n++ {
 			if strings.EqualFold(text, name(n)) || text == strconv.Itoa(n) {
@@ -189,7 +193,9 @@ func changeCron(at any, path []string, fn func(any) (any, error)) (any, error) {
 		for _, item := range v {
 			list = append(list, fmt.Sprint(item))
 		}
-		fields[i] = strings.Join(list, ",")
+		if !slices.Equal(list, cronList(path[0], fields[i])) { // else it keeps its ranges
+			fields[i] = strings.Join(list, ",")
+		}
 	default:
 		return nil, ErrEdit
 	}

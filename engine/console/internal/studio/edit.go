@@ -126,7 +126,7 @@ func change(at any, path []string, fn func(any) (any, error)) (any, error) {
 	if !ok {
 		return nil, ErrEdit
 	}
-	if hasNames(name) && len(rest) > 0 && !isIndex(rest[0]) {
+	if hasNames(name) && len(rest) > 0 {
 		list, ok := object[name].([]any)
 		if !ok && object[name] != nil {
 			return nil, ErrEdit
@@ -210,6 +210,13 @@ func changeNamed(list []any, name string, rest []string, fn func(any) (any, erro
 	}
 	object := arg.(map[string]any)
 	object["name"] = name
+	giveKind(object)
+	if isEmptyArg(object) {
+		if i >= 0 {
+			list = slices.Delete(list, i, i+1)
+		}
+		return list, nil
+	}
 	if i < 0 {
 		return append(list, object), nil
 	}
@@ -223,6 +230,7 @@ func put(root any, path []string, value any) (any, error) {
 	if err != nil {
 		return nil, ErrEdit
 	}
+	value = withoutEmpty(value)
 	return change(root, path, func(any) (any, error) { return value, nil })
 }
 
@@ -232,6 +240,7 @@ func insert(root any, path []string, value any) (any, error) {
 	if err != nil || value == nil {
 		return nil, ErrEdit
 	}
+	value = withoutEmpty(value)
 	last := len(path) - 1
 	n, err := strconv.Atoi(path[last])
 	if err != nil {
@@ -326,7 +335,26 @@ func withoutID(value any) any {
 	return value
 }
 
-// tidy removes arguments without a value and empty bounds, and says how values are given.
+// withoutEmpty removes arguments without a value from a part that is put into a rule. Those that the
+// rule has already stay as they are: an empty text can be meant.
+func withoutEmpty(at any) any {
+	switch v := at.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = withoutEmpty(inner)
+			if list, ok := v[name].([]any); ok && hasNames(name) {
+				v[name] = slices.DeleteFunc(list, isEmptyArg)
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = withoutEmpty(inner)
+		}
+	}
+	return at
+}
+
+// tidy removes empty bounds, and says how values are given.
 func tidy(at any) {
 	switch v := at.(type) {
 	case map[string]any:
@@ -335,21 +363,11 @@ func tidy(at any) {
 				delete(v, name)
 			}
 		}
-		for name, as := range map[string]form.As{"fields": form.AsFields, "steps": form.AsSteps, "branches": form.AsBranches, "list": form.AsList} {
-			if _, ok := v[name].([]any); ok && v["name"] != nil && v["as"] == nil {
-				v["as"] = string(as)
-			}
-		}
-		if _, ok := v["yaml"].(string); ok && v["name"] != nil && v["as"] == nil && v["text"] == nil {
-			v["as"] = string(form.AsYAML)
+		if v["name"] != nil {
+			giveKind(v)
 		}
 		for _, inner := range v {
 			tidy(inner)
-		}
-		for _, name := range []string{"args", "fields", "where"} {
-			if list, ok := v[name].([]any); ok {
-				v[name] = slices.DeleteFunc(list, isEmptyArg)
-			}
 		}
 		if list, ok := v["branches"].([]any); ok {
 			for _, b := range list {
@@ -369,6 +387,21 @@ func tidy(at any) {
 		for _, inner := range v {
 			tidy(inner)
 		}
+	}
+}
+
+// giveKind says how the value of an argument is given, where that is not said.
+func giveKind(arg map[string]any) {
+	if arg["as"] != nil {
+		return
+	}
+	for name, as := range map[string]form.As{"fields": form.AsFields, "steps": form.AsSteps, "branches": form.AsBranches, "list": form.AsList} {
+		if _, ok := arg[name].([]any); ok {
+			arg["as"] = string(as)
+		}
+	}
+	if _, ok := arg["yaml"].(string); ok && arg["text"] == nil {
+		arg["as"] = string(form.AsYAML)
 	}
 }
 

@@ -141,7 +141,7 @@ func TestNoGap(t *testing.T) {
 	}
 }
 
-const head = "vars: { n: 2, word: vip, sla: 15m, on: true, words: [vip, Ana] }\ncalendars:\n  office: { timezone: UTC, open: { mon-fri: [08:00-17:00] } }\n"
+const head = "vars: { n: 2, word: vip, sla: 15m, on: true, words: [vip, Ana], m: 3, other: new, off: false, more: [Ana] }\ncalendars:\n  office: { timezone: UTC, open: { mon-fri: [08:00-17:00] } }\n  night: { timezone: UTC, open: { mon-fri: [20:00-24:00] } }\n"
 
 // random makes up a file with one rule, and says whether its texts are plain.
 func random(t *testing.T, n int) (text []byte, plain bool) {
