@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/form/sentence"
@@ -73,7 +72,7 @@ var values = map[string][]string{
 }
 
 // facts are values that can be chosen, of every type.
-var facts = []string{"vars.word", "vars.other", "vars.n", "vars.m", "vars.words", "vars.more", "vars.on", "vars.off", "now()", "next_open('night')", "customer_waiting()", "duration(vars.sla)", "messages", "events"}
+var facts = []string{"vars.word", "vars.other", "vars.n", "vars.m", "vars.words", "vars.more", "vars.on", "vars.off", "now()", "next_open('night')", "customer_waiting()", "duration(vars.sla)"}
 
 // others returns values that a chip could be given instead of its own: one, or values of every type
 // where the chip does not say which it takes.
@@ -83,6 +82,9 @@ func others(r *rand.Rand, c Chip) (list []any) {
 			list = append(list, value)
 		}
 		return list
+	}
+	if c.Value == "messages" || c.Value == "events" {
+		return nil // what is asked of their items fits no others
 	}
 	for _, x := range facts {
 		if t := sentence.ReadValue(x); c.Value != t.Text || t.Kind != sentence.Name {
@@ -101,7 +103,12 @@ func another(r *rand.Rand, c Chip) any {
 			pool = v.values
 		}
 	}
+	numeric, _ := c.Value.([]string)
 	switch {
+	case strings.HasSuffix(fmt.Sprint(c.Value), "%"):
+		pool = []string{"20%", "30%"}
+	case c.Picker == "several" && c.Term == sentence.List && len(numeric) > 0 && regexp.MustCompile(`^-?\d`).MatchString(numeric[0]):
+		pool = []string{"7", "9"}
 	case c.Picker == "choice" || c.Picker == "choices":
 		pool = nil
 		for _, o := range c.Values {
@@ -128,7 +135,8 @@ func another(r *rand.Rand, c Chip) any {
 // model returns the model at a place, and the path in it; nil where there is none.
 func model(f form.Form, path string) (any, string) {
 	at := inForm(path)
-	lens, rest, _ := strings.Cut(strings.TrimPrefix(path[len(at):], "/"), "/")
+	_, into, _ := strings.Cut(path, "/~")
+	lens, rest, _ := strings.Cut("~"+into, "/")
 	text := leaves(f)[at]
 	switch {
 	case lens == "~if" && at == "/if":
@@ -143,7 +151,7 @@ func model(f form.Form, path string) (any, string) {
 
 // setChip gives a chip a value, writes the rule and reads it again, and returns what went wrong.
 func setChip(text []byte, c Chip, value any) (out []byte, problem string) {
-	before, err := form.Read(builtin.Catalog(), text, "made-up")
+	before, err := form.Read(catalog, text, "made-up")
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -151,10 +159,10 @@ func setChip(text []byte, c Chip, value any) (out []byte, problem string) {
 	if err != nil {
 		return nil, err.Error()
 	}
-	if out, err = form.Write(builtin.Catalog(), text, f.ID, f); err != nil {
+	if out, err = form.Write(catalog, text, f.ID, f); err != nil {
 		return nil, err.Error()
 	}
-	after, err := form.Read(builtin.Catalog(), out, f.ID)
+	after, err := form.Read(catalog, out, f.ID)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -182,7 +190,7 @@ func setChip(text []byte, c Chip, value any) (out []byte, problem string) {
 // chipsOf returns the chips of a rule by their places.
 func chipsOf(text []byte) map[string]Chip {
 	out := map[string]Chip{}
-	f, err := form.Read(builtin.Catalog(), text, "made-up")
+	f, err := form.Read(catalog, text, "made-up")
 	if err != nil {
 		return nil
 	}
@@ -225,6 +233,9 @@ func wrongWith(text []byte, chips map[string]Chip, c Chip, value any, works bool
 	}
 	if ok, problems := compiles(out); works && !ok {
 		return fmt.Sprintf("it worked before: %v", problems)
+	}
+	if after[c.Path].Words == c.Words && c.Picker == "value" {
+		return same // but for what people need not see, such as a text in place of a missing one
 	}
 	if after[c.Path].Words == c.Words {
 		return "the change is not shown"

@@ -128,11 +128,13 @@ func pickerOf(p sentence.Piece) Chip {
 		c.Picker, c.Values = "one", nil
 	case "labels", "sectors", "persons", "channels", "boards", "stages":
 		c.Picker, c.From, c.Term = "several", strings.TrimSuffix(p.Picker, "s"), sentence.List
-	case "words", "texts":
+	case "words", "texts", "numbers", "durations", "times", "hours", "clocks":
 		c.Picker, c.From, c.Term = "several", "", sentence.List
-	case "choices", "weekdays":
+	case "choices", "weekdays", "weekday_numbers", "months":
 		c.Picker, c.From, c.Term = "choices", "", sentence.List
-	case "choice", "weekday":
+	case "weekday_number":
+		c.Picker, c.Term = "choice", sentence.Number
+	case "choice", "weekday", "month":
 		c.Picker = "choice"
 	case "flag":
 		c.Picker, c.Term = "choice", sentence.Flag

@@ -231,7 +231,7 @@ func put(root any, path []string, value any) (any, error) {
 		return nil, ErrEdit
 	}
 	value = withoutEmpty(value)
-	return change(root, path, func(any) (any, error) { return value, nil })
+	return change(root, path, func(old any) (any, error) { return likeOld(old, value), nil })
 }
 
 // insert puts a value into a list, before what is at an index.
@@ -420,7 +420,7 @@ func isEmptyArg(v any) bool {
 	if !ok {
 		return false
 	}
-	text := func(name string) string { s, _ := arg[name].(string); return strings.TrimSpace(s) }
+	text := func(name string) string { s, _ := arg[name].(string); return s }
 	list := func(name string) int { l, _ := arg[name].([]any); return len(l) }
 	as, _ := arg["as"].(string)
 	switch form.As(as) {
@@ -429,7 +429,7 @@ func isEmptyArg(v any) bool {
 	case form.AsList:
 		return list("list") == 0
 	case form.AsYAML:
-		return text("yaml") == ""
+		return strings.TrimSpace(text("yaml")) == ""
 	case form.AsFields:
 		return list("fields") == 0
 	}

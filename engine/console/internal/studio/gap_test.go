@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
@@ -22,7 +21,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 300, "how many random rules are opened and changed")
+	cases = flag.Int("cases", 120, "how many random rules are opened and changed")
 	seed  = flag.Uint64("seed", 1, "of what is made up")
 )
 
@@ -94,7 +93,7 @@ var codeShown = regexp.MustCompile(`[{}=_⟦]|#|\?\.|\?\?|&&|\|\||\w\(|%!|[a-z]\
 // gapsOf returns what of a rule the studio does not show as it should. Plain says that its texts
 // are ordinary words, so that code in what is shown is none of a person's own.
 func gapsOf(text []byte, id string, plain bool) (gaps []string, chips int) {
-	f, err := form.Read(builtin.Catalog(), text, id)
+	f, err := form.Read(catalog, text, id)
 	if err != nil {
 		return []string{err.Error()}, 0
 	}
@@ -114,7 +113,7 @@ func gapsOf(text []byte, id string, plain bool) (gaps []string, chips int) {
 			gaps = append(gaps, fmt.Sprintf("%s is not shown", path))
 		}
 	}
-	if same, err := form.Write(builtin.Catalog(), text, id, f); err != nil || string(same) != string(text) {
+	if same, err := form.Write(catalog, text, id, f); err != nil || string(same) != string(text) {
 		gaps = append(gaps, fmt.Sprintf("%v: saving it without a change changes it:\n%s", err, same))
 	}
 	return gaps, chips
@@ -148,7 +147,7 @@ func random(t *testing.T, n int) (text []byte, plain bool) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(*seed, uint64(n)))
 	c := formtest.Conditions{Rand: r, Plain: r.IntN(3) > 0, Gathers: r.IntN(3) == 0}
-	m := &formtest.Maker{Rand: r, Catalog: builtin.Catalog(), Plain: c.Plain}
+	m := &formtest.Maker{Rand: r, Catalog: catalog, Plain: c.Plain}
 	m.Condition = func() string { x, _ := c.Condition(2); return x }
 	m.Value = func() string {
 		x, _ := formtest.Conditions{Rand: r, Plain: true, Gathers: c.Gathers}.Value(vocabulary.Text, 1)
@@ -158,7 +157,7 @@ func random(t *testing.T, n int) (text []byte, plain bool) {
 	if c.Gathers {
 		f.When, f.Gather = form.When{Events: []string{"message.received"}}, &form.Gather{Quiet: "20s", AtMost: formtest.One(r, "", "2m")}
 	}
-	text, err := form.Write(builtin.Catalog(), []byte(head+"rules:\n  - id: made-up\n    when: manual\n    do: [log: x]\n"), "made-up", f)
+	text, err := form.Write(catalog, []byte(head+"rules:\n  - id: made-up\n    when: manual\n    do: [log: x]\n"), "made-up", f)
 	if err != nil {
 		t.Fatalf("case %d: %v", n, err)
 	}
@@ -167,7 +166,7 @@ func random(t *testing.T, n int) (text []byte, plain bool) {
 
 // compiles reports whether the rule of a file is one.
 func compiles(text []byte) (bool, rules.Problems) {
-	_, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", text)}, rules.Options{Catalog: builtin.Catalog()})
+	_, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", text)}, rules.Options{Catalog: catalog})
 	return !problems.HasErrors(), problems
 }
 

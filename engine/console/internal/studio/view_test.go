@@ -19,9 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+var (
+	catalog   = builtin.Catalog()
+	catalogue = form.NewCatalogue(catalog)
+)
+
 // maker shows rules as the console does.
 func maker(language string, text []byte) *Maker {
-	m := &Maker{Catalog: builtin.Catalog(), Catalogue: form.NewCatalogue(builtin.Catalog()), Vars: Vars(text)}
+	m := &Maker{Catalog: catalog, Catalogue: catalogue, Vars: Vars(text)}
 	for _, l := range words.Languages {
 		if l.Code == language {
 			m.Language = l
@@ -149,7 +154,7 @@ func TestRail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := form.Read(builtin.Catalog(), text, name)
+		f, err := form.Read(catalog, text, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +230,7 @@ func TestPlaces(t *testing.T) {
           in: messages
           do: [{ lgo: x }]
 `
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
+	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: catalog})
 	_ = set
 	var list []Problem
 	for _, p := range problems {

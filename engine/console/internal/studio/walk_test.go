@@ -155,7 +155,10 @@ func changes(a, b any) (list []string) {
 // inForm returns the part of a path that leads through the form, not into a model.
 func inForm(path string) string {
 	if at := strings.Index(path, "/~"); at >= 0 {
-		return path[:at]
+		path = path[:at]
+	}
+	if strings.Contains(path, "/args/") || strings.Contains(path, "/where/") {
+		path = strings.TrimSuffix(path, "/yaml") // how an argument is given changes with it
 	}
 	return path
 }
