@@ -1,5 +1,6 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
+import { closeMenu, keyOf, patch } from "./rail.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
 const page = document.getElementById("write");
@@ -112,15 +113,6 @@ async function reasonOf(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p")?.textContent || page.dataset.failed;
 }
 
-// keyOf names something on the rail, so that it is found again on the next one.
-function keyOf(element) {
-  const { chip, step, condition, edits, set, group, more } = element.dataset;
-  if (chip) return "chip " + JSON.parse(chip).path;
-  for (const [name, value] of Object.entries({ step, condition, edits, set, group, more })) if (value !== undefined) return name + " " + value;
-  const text = element.closest("[data-text]");
-  return text ? element.tagName + " " + text.dataset.text : null;
-}
-
 // showRail puts the rail in the place of the one before, and leaves the cursor, and what is unfolded, where they were.
 function showRail(html) {
   const active = rail.contains(document.activeElement) ? document.activeElement : null;
@@ -140,21 +132,6 @@ function showRail(html) {
   if (again && typed !== null && "value" in again && again.matches("input, textarea")) again.value = typed;
 }
 
-// inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
-const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
-
-// patch makes one part of the rail like another, and leaves alone what is the same.
-function patch(old, now) {
-  const [a, b] = [[...old.children], [...now.children]];
-  if (a.length !== b.length || a.some((e, i) => e.tagName !== b[i].tagName)) return old.replaceChildren(...now.childNodes);
-  a.forEach((e, i) => {
-    if (e.isEqualNode(b[i])) return;
-    if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(b[i]);
-    for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
-    patch(e, b[i]);
-  });
-}
-
 // showProblems lists the problems. A screen reader reads the list whenever it changes, so it is left alone while it is the same.
 function showProblems(found) {
   editor.problems(found.problems);
@@ -166,7 +143,7 @@ function showProblems(found) {
   for (const p of found.problems.slice(0, 50)) {
     const go = make("button", { type: "button", class: "plain", text: p.message });
     go.addEventListener("click", () => showProblem(p));
-    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint ? " (" + p.hint + ")" : ""));
+    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint && !/[{}()`=_]/.test(p.hint) ? " (" + p.hint + ")" : ""));
   }
   problems.replaceChildren(...list);
 }
@@ -317,11 +294,11 @@ const actions = {
   },
   async event(button) {
     const n = rail.querySelectorAll('[data-at="/when"] [data-chip]').length;
-    const value = await pickOne(button, words["studio.clock"] && button.textContent, lists.events);
+    const value = await pickOne(button, words["studio.event"], lists.events);
     if (value) send([{ op: "add", path: "/when/events/" + n, value }]);
   },
   async ending(button) {
-    const value = await pickOne(button, button.textContent, lists.events);
+    const value = await pickOne(button, words["studio.ending"], lists.events);
     if (value) send([{ op: "add", path: "/cancel_on/" + button.dataset.ending, value: { events: [value] } }]);
   },
   async bounds(button) {
@@ -345,11 +322,19 @@ function setting(chip, value) {
   return [{ op: value === null ? "remove" : "set", path: chip.path, value: term(chip, value) }];
 }
 
-rail.addEventListener("click", (event) => {
+let choosing = false; // one thing is chosen at a time, also by a double click
+rail.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
-  if (!button) return;
+  if (!button || choosing) return;
   if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"));
-  for (const name of Object.keys(actions)) if (name in button.dataset) return actions[name](button);
+  const name = Object.keys(actions).find((n) => n in button.dataset);
+  if (!name) return;
+  choosing = true;
+  try {
+    await actions[name](button);
+  } finally {
+    choosing = false;
+  }
 });
 
 // editText lets a text be written in its card.
@@ -403,48 +388,7 @@ rail.addEventListener("change", (event) => {
   if (path) send([{ op: "set", path, value: event.target.value || null }]);
 });
 
-// The menu of a card is made when it is opened: a rule can have many cards.
-rail.addEventListener("toggle", (event) => {
-  const menu = event.target;
-  if (!menu.matches("details.menu[open]") || menu.querySelector(".sheet").childElementCount) return;
-  const card = menu.closest("[data-at]");
-  const path = card.dataset.at;
-  const list = path.slice(0, path.lastIndexOf("/"));
-  const n = Number(path.slice(list.length + 1));
-  const last = !card.nextElementSibling?.dataset.at;
-  const entry = (word, data) => {
-    const button = make("button", { type: "button", text: words["studio." + word] });
-    Object.assign(button.dataset, data);
-    menu.querySelector(".sheet").append(button);
-  };
-  const move = (word, to, op = "move") => entry(word, { edits: JSON.stringify([{ op, path, to }]) });
-  entry("more", { more: path });
-  if (!card.querySelector(":scope > .card > .inside > .only")) entry("only_if", { condition: path + "/if/~if/of/0", op: "add" });
-  if (n > 0) move("up", list + "/" + (n - 1));
-  if (!last) move("down", list + "/" + (n + 2));
-  if (menu.dataset.into) move("into", menu.dataset.into);
-  if (menu.dataset.out) move("out", menu.dataset.out);
-  move("copy", list + "/" + (n + 1), "copy");
-  entry("remove", { edits: JSON.stringify([{ op: "remove", path }]) });
-}, true);
-
-// closeMenu closes the menu that a button is in, and returns what stays.
-function closeMenu(button) {
-  const menu = button.closest("details.menu");
-  if (!menu) return button;
-  menu.open = false;
-  menu.querySelector("summary").focus();
-  return menu.querySelector("summary");
-}
-
-// Only one menu is open, and Escape closes it.
-document.addEventListener("click", (event) => rail.querySelectorAll("details.menu[open]").forEach((d) => { if (!d.contains(event.target)) d.open = false; }));
 rail.addEventListener("keydown", (event) => {
-  const menu = event.target.closest("details.menu[open]");
-  if (event.key === "Escape" && menu) {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  }
   if (event.key === "Escape" && event.target.matches("[data-text] textarea")) event.target.blur();
 });
 // Enter in a field means that it is done, not that the file is to be saved.

@@ -185,7 +185,7 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker = "time"
 		if _, err := time.Parse(time.DateOnly, a.Text); err == nil {
 			c.Words = scope.SayValue(w.RulesLanguage(), sentence.Term{Kind: sentence.Date, Text: a.Text})
-		} else if t := sentence.ReadValue(a.Text); t.Kind == sentence.Value || t.Kind == sentence.Name { // wait takes it without {{ }}
+		} else if t := sentence.ReadValue(a.Text); a.As == form.AsText && (t.Kind == sentence.Value || t.Kind == sentence.Name) { // wait takes it without {{ }}
 			c.Words, c.Hand = scope.Chip(w.RulesLanguage(), t), len(t.ByHand()) > 0
 		}
 	case "zone":

@@ -179,6 +179,51 @@ func TestRail(t *testing.T) {
 	}
 }
 
+func cron(f form.Form) string {
+	if f.When.Schedule == nil {
+		return ""
+	}
+	return f.When.Schedule.Cron
+}
+
+// TestNoCodeInExamples shows that every rule of the examples, and of a desk with sixteen rules, is
+// read without a character of code, but for a timetable in the notation of cron.
+func TestNoCodeInExamples(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "..", "..")
+	shown := 0
+	for _, pattern := range []string{"examples/*/rules.yaml", "cmd/quando/testdata/sixteen/rules/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("there is no %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set, _ := rules.Compile([]*rules.File{rules.Parse(file, text)}, rules.Options{Catalog: builtin.Catalog()})
+			for _, r := range set.Rules {
+				f, err := form.Read(builtin.Catalog(), text, r.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range words.Languages {
+					said := rail(maker(l.Code, text).View(f, nil))
+					said = strings.NewReplacer("America/Sao_Paulo", "", "[by hand: "+cron(f)+"]", "").Replace(said)
+					if found := code.FindString(said); found != "" {
+						t.Errorf("%s has %q in it:\n%s", r.ID, found, said)
+					}
+					shown++
+				}
+			}
+		}
+	}
+	if shown < 60 {
+		t.Errorf("%d rules were looked at", shown)
+	}
+}
+
 // TestEveryVerbHasASentence shows that a step of any verb is told in words of its own, and that a new
 // one asks for what it needs.
 func TestEveryVerbHasASentence(t *testing.T) {
