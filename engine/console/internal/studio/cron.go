@@ -50,7 +50,7 @@ func (w *writer) cron(path, text string) []Piece {
 		chips["weekday"] = c
 	}
 	if chips["day"] != nil && chips["weekday"] != nil {
-		pattern += ".either"
+		pattern = map[string]string{"cron.times": "cron.times.either", "cron.parts": "cron.parts.either"}[pattern]
 	}
 	return fill(w.T(pattern), func(name string) []Piece {
 		if chips[name] == nil {
