@@ -59,6 +59,7 @@ var valid = []struct {
 	{regexp.MustCompile(`/until$`), []string{"{{ next_open('office') }}", "{{ next_close('office') }}"}},
 	{regexp.MustCompile(`/(id|args/as)$|sample/~data/1$|^/yaml/sample/~data/0$`), []string{"another", "third"}},
 	{regexp.MustCompile(`^/gather/quiet$`), []string{"5s", "10s"}},
+	{regexp.MustCompile(`^/gather/at_most$`), []string{"3d", "4d"}},
 	{regexp.MustCompile(`/contact$`), []string{"{{ contact.id }}", "{{ vars.word }}"}},
 	{regexp.MustCompile(`/accept$`), []string{"404", "409"}},
 	{regexp.MustCompile(`/pattern$`), []string{"^[2-4]$", "[0-9]+"}},
