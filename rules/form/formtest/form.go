@@ -30,11 +30,14 @@ var (
 		`event.data["x: y"] == "#"`, `(contact.city ?? "") == ""`, "any(conversation.label_ids, # == 'x')", `{"a": 1}.a == 1`, "contact.name != nil\nand true",
 	}
 	spans = []string{"15m", "1h30m", "15m of office", "2d", "{{ vars.n }}m"}
-	// Durations, Counts, Events and Snippets of YAML are values of their kinds.
+	// Durations are lengths of time.
 	Durations = []string{"20s", "15m", "2d", "{{ vars.n }}h"}
-	Counts    = []string{"1", "3", "100", "{{ vars.n }}"}
-	Events    = append(vocabulary.EventTypes(), "kanban.card.*")
-	Snippets  = []string{
+	// Counts are whole numbers.
+	Counts = []string{"1", "3", "100", "{{ vars.n }}"}
+	// Events are names and a pattern of events.
+	Events = append(vocabulary.EventTypes(), "kanban.card.*")
+	// Snippets are values as YAML.
+	Snippets = []string{
 		"[1, two]", "{ a: 1 }", "12", "true", "null", "\"quoted # no\"", "a: 1\nb: [x, y] # why\n", "- x\n# between\n- y: |\n    text\n    more\n- z", "|\n  one\n  two\n", "\"it's\"",
 	}
 )

@@ -323,8 +323,8 @@ func (w wording) picker(name string, all []slot, form *Form) (string, *rules.Fie
 
 // pickerOf returns what a value is chosen with that is compared with a term, or is one of a list.
 func (w wording) pickerOf(t Term) (string, *rules.Field) {
-	if n := len(t.Wraps); n > 0 && (t.Wraps[n-1] == "int" || t.Wraps[n-1] == "float") {
-		return "number", nil // whatever it was made of
+	if n := len(t.Wraps); n > 0 && (t.Wraps[n-1] == "int" || t.Wraps[n-1] == "float") && t.Value != "weekday_number" && t.Value != "month" {
+		return "number", nil // whatever text it was made of
 	}
 	known := w.scope.typeOf(t, w.item)
 	if t.Kind == Name && known.typ == nil {
