@@ -201,6 +201,11 @@ CASES ?= 100000
 sentences: ## read CASES random conditions as sentences, print them again, and compare what both decide on random events
 	go test -run '^TestRandom' -count 1 -v -timeout 6h ./rules/form/sentence -cases $(CASES)
 
+RULES ?= 10000
+.PHONY: gap
+gap: ## open RULES made-up rules in the studio, with nothing by hand and no code, change chips of them, and print how many
+	go test -run '^Test(Random)?(NoGap|Changes)$$' -count 1 -v -timeout 6h ./engine/console/internal/studio -cases $(RULES)
+
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all

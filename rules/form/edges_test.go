@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/formtest"
 )
 
 // TestWriteEdges changes forms of files that are written in unusual ways.
@@ -86,7 +87,7 @@ func TestTexts(t *testing.T) {
 	}
 	for place, text := range places {
 		t.Run(place, func(t *testing.T) {
-			for _, typed := range hard {
+			for _, typed := range formtest.Hard {
 				f, err := form.Read(catalog, []byte(text), "r")
 				if err != nil {
 					t.Fatal(err)

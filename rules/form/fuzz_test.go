@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -25,8 +26,8 @@ func FuzzWrite(f *testing.F) {
 	}
 	for i := range made {
 		r := rand.New(rand.NewPCG(3, i))
-		m, shape := &maker{Rand: r}, shaper{r}
-		f.Add((&stylist{Rand: r}).file(shape.rule(m.form("a")), shape.rule(m.form("b"))), i)
+		m, shape := &formtest.Maker{Rand: r, Catalog: catalog}, shaper{r}
+		f.Add((&stylist{Rand: r}).file(shape.rule(m.Form("a")), shape.rule(m.Form("b"))), i)
 	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		for _, id := range ruleIDs(text) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -33,9 +34,9 @@ func TestRandomForms(t *testing.T) {
 	working := 0
 	for n := range *cases {
 		r := rand.New(rand.NewPCG(*seed, uint64(n)))
-		m := &maker{Rand: r}
+		m := &formtest.Maker{Rand: r, Catalog: catalog}
 		shape := shaper{r}
-		made := []form.Form{m.form("before"), m.form("this-one"), m.form("behind")}
+		made := []form.Form{m.Form("before"), m.Form("this-one"), m.Form("behind")}
 		s := &stylist{Rand: r, quiet: r.IntN(4) == 0}
 		text := s.file(shape.rule(made[0]), shape.rule(made[1]), shape.rule(made[2]))
 		read, err := form.Read(catalog, []byte(text), "this-one")
@@ -75,9 +76,9 @@ func TestRandomForms(t *testing.T) {
 func TestFormattedStaysFormatted(t *testing.T) {
 	for n := range *cases {
 		r := rand.New(rand.NewPCG(*seed+1, uint64(n)))
-		m, shape := &maker{Rand: r}, shaper{r}
+		m, shape := &formtest.Maker{Rand: r, Catalog: catalog}, shaper{r}
 		s := &stylist{Rand: r, quiet: true}
-		text, problems := rules.Format("rules.yaml", []byte(s.file(shape.rule(m.form("before")), shape.rule(m.form("this-one")))))
+		text, problems := rules.Format("rules.yaml", []byte(s.file(shape.rule(m.Form("before")), shape.rule(m.Form("this-one")))))
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/formtest"
 )
 
 // A tree is YAML before it is written: a text, what needs no quotes, a list or a mapping.
@@ -338,7 +339,7 @@ func (s *stylist) value(t tree, indent int, item bool) string {
 		if s.inBlock = block != ""; s.inBlock {
 			return block
 		}
-		return " " + s.scalar(*t.text, false) + s.comment(one(s.Rand, " ", "   ")) + "\n"
+		return " " + s.scalar(*t.text, false) + s.comment(formtest.One(s.Rand, " ", "   ")) + "\n"
 	case t.raw != "":
 		s.inBlock = false
 		return " " + t.raw + s.comment(" ") + "\n"
@@ -353,7 +354,7 @@ func (s *stylist) value(t tree, indent int, item bool) string {
 	if !t.isMap && !item && s.IntN(3) == 0 {
 		indent -= 2
 	} else {
-		indent += one(s.Rand, 0, 0, 2)
+		indent += formtest.One(s.Rand, 0, 0, 2)
 	}
 	head := s.comment(" ") + "\n"
 	return head + s.entries(t, indent, false)
@@ -414,7 +415,7 @@ func (s *stylist) block(v string, indent int) string {
 	if !newline {
 		mark += "-"
 	}
-	indent += one(s.Rand, 0, 1)
+	indent += formtest.One(s.Rand, 0, 1)
 	out := " " + mark + s.comment(" ") + "\n"
 	for _, line := range lines {
 		if line != "" {
@@ -436,7 +437,7 @@ func (s *stylist) flow(t tree, indent int) string {
 	if t.isMap {
 		open, shut = "{", "}"
 	}
-	space := one(s.Rand, "", " ")
+	space := formtest.One(s.Rand, "", " ")
 	wide := len(t.items) > 0 && s.IntN(5) == 0
 	var b strings.Builder
 	b.WriteString(open + space)

@@ -136,6 +136,7 @@ var verbArguments = table{
 	"field.branches":      {"Ways", "Caminhos"},
 	"field.card":          {"Card", "Cartão"},
 	"field.channel":       {"WhatsApp number", "Número de WhatsApp"},
+	"field.claim":         {"Keeps the answer from other rules", "Guarda a resposta de outras regras"},
 	"field.city":          {"City", "Cidade"},
 	"field.company":       {"Company", "Empresa"},
 	"field.contact":       {"Contact", "Contato"},

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/form/sentence"
 	"github.com/quandohq/quando/rules/phrases"
 )
@@ -18,7 +19,7 @@ func TestChips(t *testing.T) {
 		list = append(list, o.Condition)
 	}
 	for range 500 {
-		_, c := maker{Rand: r, gathers: true}.sentence(2)
+		_, c := formtest.Conditions{Rand: r, Gathers: true}.Sentence(2)
 		list = append(list, c)
 	}
 	list = append(list, sentence.Read("let x = 1; x == 1"))

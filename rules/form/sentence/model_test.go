@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/form/sentence"
 )
 
@@ -17,8 +18,8 @@ type filler struct {
 }
 
 func (f filler) literal() sentence.Term {
-	m := maker{Rand: f.Rand}
-	_, t := one(f.Rand, m.text, m.number, m.length)()
+	m := formtest.Conditions{Rand: f.Rand}
+	_, t := formtest.One(f.Rand, m.Text, m.Number, m.Length)()
 	return t
 }
 
@@ -27,7 +28,7 @@ func (f filler) name() sentence.Term {
 	if f.inside {
 		names = append(names, "#", "#.text", "#?.text")
 	}
-	return sentence.Term{Kind: sentence.Name, Text: one(f.Rand, names...)}
+	return sentence.Term{Kind: sentence.Name, Text: formtest.One(f.Rand, names...)}
 }
 
 func (f filler) term(depth int) sentence.Term {
@@ -35,7 +36,7 @@ func (f filler) term(depth int) sentence.Term {
 	case n == 7 && depth > 0:
 		c := f.condition(0)
 		if c.Sentence != "yes" && c.Sentence != "always" { // which are other terms
-			return question(c)
+			return formtest.Question(c)
 		}
 		return f.name()
 	case n == 0:
@@ -47,11 +48,11 @@ func (f filler) term(depth int) sentence.Term {
 		}
 		return t
 	case n == 2:
-		return wrapped(f.name(), one(f.Rand, "or_text", "or_zero", "or_list", "or_no", "trim", "lower", "int", "float", "string"))
+		return formtest.Wrapped(f.name(), formtest.One(f.Rand, "or_text", "or_zero", "or_list", "or_no", "trim", "lower", "int", "float", "string"))
 	case n < 5 || depth == 0:
 		return f.name()
 	}
-	return f.value(one(f.Rand, sentence.Values()...), depth-1)
+	return f.value(formtest.One(f.Rand, sentence.Values()...), depth-1)
 }
 
 func (f filler) value(form sentence.Form, depth int) sentence.Term {
@@ -78,11 +79,11 @@ func (f filler) blanks(form sentence.Form, depth int) map[string]sentence.Term {
 		t := f.term(depth)
 		switch {
 		case b.Kind == "condition":
-			t = question(filler{f.Rand, f.inside || form.Key != "choice"}.condition(depth))
+			t = formtest.Question(filler{f.Rand, f.inside || form.Key != "choice"}.condition(depth))
 		case b.Kind == "words":
 			t = sentence.Term{Kind: sentence.List, List: []sentence.Term{f.literal(), f.name()}}
 		case b.Kind == "span", form.Key == "ago", form.Key == "ahead":
-			_, t = maker{Rand: f.Rand}.length()
+			_, t = formtest.Conditions{Rand: f.Rand}.Length()
 		case form.Key == "has" && b.Name == "item":
 			t = f.literal()
 		case b.Name == "x":
@@ -94,7 +95,7 @@ func (f filler) blanks(form sentence.Form, depth int) map[string]sentence.Term {
 }
 
 func (f filler) condition(depth int) sentence.Condition {
-	return f.said(one(f.Rand, sentence.Sentences()...), depth)
+	return f.said(formtest.One(f.Rand, sentence.Sentences()...), depth)
 }
 
 func (f filler) said(form sentence.Form, depth int) sentence.Condition {

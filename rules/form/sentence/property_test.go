@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form/formtest"
 	"github.com/quandohq/quando/rules/form/sentence"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -43,7 +44,7 @@ func TestRandomConditions(t *testing.T) {
 		gathers := r.IntN(2) == 0
 		var texts []string
 		for range batch {
-			text, want := maker{Rand: r, gathers: gathers}.condition(2)
+			text, want := formtest.Conditions{Rand: r, Gathers: gathers}.Condition(2)
 			got := sentence.Read(text)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%s is read as another condition:\n%s", text, diff)
@@ -148,12 +149,12 @@ func (w *world) object(r *rand.Rand, name string) map[string]any {
 		}
 		switch f.Type {
 		case vocabulary.Text:
-			out[f.Name] = one(r, append(hard, "3", "1.234,56", "boleto", "quero a segunda via")...)
+			out[f.Name] = formtest.One(r, append(formtest.HardLiterals, "3", "1.234,56", "boleto", "quero a segunda via")...)
 			if f.Values != nil {
-				out[f.Name] = one(r, f.Values...)
+				out[f.Name] = formtest.One(r, f.Values...)
 			}
 		case vocabulary.Texts:
-			out[f.Name] = []any{"vip", one(r, hard...)}
+			out[f.Name] = []any{"vip", formtest.One(r, formtest.HardLiterals...)}
 		case vocabulary.Number:
 			out[f.Name] = float64(r.IntN(4))
 		case vocabulary.Flag:

@@ -301,6 +301,8 @@ func (w wording) picker(name string, all []slot, form *Form) (string, *rules.Fie
 	switch {
 	case form.Key == "contains" || form.Key == "begins" || form.Key == "ends":
 		return map[string]string{"x": "value", "y": "text"}[name], nil
+	case (form.Key == "before" || form.Key == "after") && (name == "x" || name == "y"):
+		return "time", nil
 	case name == "y" && form.Key != "choice" && form.Key != "joined":
 		return other("x")
 	case name == "list" && form.Key == "one_of":
@@ -321,6 +323,9 @@ func (w wording) picker(name string, all []slot, form *Form) (string, *rules.Fie
 
 // pickerOf returns what a value is chosen with that is compared with a term, or is one of a list.
 func (w wording) pickerOf(t Term) (string, *rules.Field) {
+	if n := len(t.Wraps); n > 0 && (t.Wraps[n-1] == "int" || t.Wraps[n-1] == "float") && t.Value != "weekday_number" && t.Value != "month" {
+		return "number", nil // whatever text it was made of
+	}
 	known := w.scope.typeOf(t, w.item)
 	if t.Kind == Name && known.typ == nil {
 		parts := partsOf(t.Text)

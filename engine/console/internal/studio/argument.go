@@ -1,7 +1,10 @@
 package studio
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/form"
@@ -17,9 +20,13 @@ func (w *writer) argument(path string, k form.Argument, given *form.Arg, wanted 
 		c := w.missing(path, k, scope)
 		return []Piece{{Chip: &c}}
 	}
-	if given.As == form.AsFields {
+	if given.As == form.AsFields || given.As == form.AsYAML {
 		var out []Piece
-		for i, chip := range w.fields(path, k, *given, scope) {
+		list := w.fields(path, k, *given, scope)
+		if given.As == form.AsYAML {
+			list = w.data(path+"/yaml", w.Or("field.", k.Name), given.YAML, scope)
+		}
+		for i, chip := range list {
 			if i > 0 {
 				out = append(out, Piece{Words: ", "})
 			}
@@ -66,6 +73,10 @@ func (w *writer) besides(path string, known []form.Argument, given []form.Arg, s
 		if k == nil {
 			k = &form.Argument{Name: a.Name, Kind: "text"}
 		}
+		if a.As == form.AsYAML {
+			chips = append(chips, w.data(path+"/"+a.Name+"/yaml", w.Or("field.", a.Name), a.YAML, scope)...)
+			continue
+		}
 		if a.As == form.AsFields {
 			chips = append(chips, w.fields(path+"/"+a.Name, *k, a, scope)...)
 			continue
@@ -86,6 +97,8 @@ func (w *writer) besides(path string, known []form.Argument, given []form.Arg, s
 					add = append(add, c)
 				}
 			}
+		case k.Kind == "data" && (a == nil || a.As == form.AsYAML):
+			add = append(add, Chip{Path: at + "/yaml/~data/+", Picker: "named", Label: w.Or("field.", k.Name)})
 		case k.Kind == "settings" || k.Kind == "headers" || k.Kind == "query":
 			add = append(add, Chip{Path: at + "/fields/", Picker: "named", Label: w.Or("field.", k.Name)})
 		case a == nil && !said[k.Name]:
@@ -101,6 +114,14 @@ func (w *writer) fields(path string, k form.Argument, a form.Arg, scope sentence
 		known := argumentNamed(k.Fields, f.Name)
 		if known == nil {
 			known = &form.Argument{Name: f.Name, Kind: "text"}
+		}
+		if f.As == form.AsYAML {
+			label := f.Name
+			if k.Fields != nil {
+				label = w.Or("field.", f.Name)
+			}
+			chips = append(chips, w.data(path+"/fields/"+f.Name+"/yaml", label, f.YAML, scope)...)
+			continue
 		}
 		c := w.chip(path+"/fields/"+f.Name, *known, f, scope)
 		if k.Fields == nil {
@@ -145,13 +166,15 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker = "one"
 	case "flag":
 		c.Picker, c.Values = "choice", w.flags()
-		c.Words = w.Or("value.", a.Text)
+		if w.Knows("value." + a.Text) {
+			c.Words = w.T("value." + a.Text)
+		}
 	case "choice":
 		c.Picker = "choice"
 		for _, v := range k.Values {
 			c.Values = append(c.Values, Option{Value: v, Label: w.value(k.Name, v)})
 		}
-		if a.Text != "" {
+		if slices.Contains(k.Values, a.Text) {
 			c.Words = w.value(k.Name, a.Text)
 		}
 	case "number":
@@ -160,11 +183,13 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		c.Picker, c.Words = k.Kind, w.span(a.Text, scope)
 	case "time":
 		c.Picker = "time"
-		if t := sentence.ReadValue(a.Text); a.As == form.AsText && (t.Kind == sentence.Value || t.Kind == sentence.Name) {
+		if _, err := time.Parse(time.DateOnly, a.Text); err == nil {
+			c.Words = scope.SayValue(w.RulesLanguage(), sentence.Term{Kind: sentence.Date, Text: a.Text})
+		} else if t := sentence.ReadValue(a.Text); a.As == form.AsText && (t.Kind == sentence.Value || t.Kind == sentence.Name) { // wait takes it without {{ }}
 			c.Words, c.Hand = scope.Chip(w.RulesLanguage(), t), len(t.ByHand()) > 0
 		}
-	case "data":
-		c.Path, c.Picker, c.Hand = path+"/yaml", "hand", true
+	case "zone":
+		c.Words = zone(a.Text)
 	case "expression":
 		t := sentence.ReadValue(a.Text)
 		c.Path, c.Picker, c.From, c.Term = path+"/text/~value", "value", "list", t.Kind
@@ -187,6 +212,12 @@ func (w *writer) value(name, v string) string {
 		}
 	}
 	return v
+}
+
+// plain puts a number or a share, which can stand in {{ }}, into words.
+func (w *writer) plain(text string, scope sentence.Scope) string {
+	said, _ := w.words(text, scope)
+	return said
 }
 
 // words puts a text with {{ }} into words, and reports whether a part of it is by hand.
@@ -220,6 +251,9 @@ func (w *writer) text(path string, k form.Argument, given *form.Arg, scope sente
 	return t
 }
 
+// counted matches a length of time whose number is a value.
+var counted = regexp.MustCompile(`^(\{\{.*\}\})([smhdw])$`)
+
 // span puts a length of time into words: 15 minutes, 15 minutes of office hours.
 func (w *writer) span(text string, scope sentence.Scope) string {
 	length, calendar, of := strings.Cut(text, " of ")
@@ -231,6 +265,9 @@ func (w *writer) span(text string, scope sentence.Scope) string {
 		said = w.T("span.never")
 	default:
 		said, _ = w.words(length, scope)
+		if m := counted.FindStringSubmatch(length); m != nil {
+			said = w.T("unit."+m[2]+".many", w.plain(m[1], scope))
+		}
 	}
 	if of {
 		return w.T("span.of", said, calendar)

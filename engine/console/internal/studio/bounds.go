@@ -1,8 +1,13 @@
 package studio
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // bounds shows the bounds that a rule has, and lists those that it could have.
@@ -19,7 +24,9 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		late = *f.Late
 	}
 	plain := func(path, picker, value string) *Chip {
-		return &Chip{Path: path, Picker: picker, Words: value, Value: value}
+		c := &Chip{Path: path, Picker: picker, Value: value}
+		c.Words, c.Hand = w.words(value, scope)
+		return c
 	}
 	length := func(path, value string) *Chip {
 		c := plain(path, "duration", value)
@@ -41,11 +48,18 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		c.Words = scope.Chip(w.RulesLanguage(), t)
 		return c
 	}
-	missed := choice("late", late.Run)
-	missed.Path = "/late/run"
-	missed.Values = nil
-	for _, v := range []string{"last", "all", "none"} {
-		missed.Values = append(missed.Values, Option{Value: v, Label: w.value("late", v)})
+	run := choice("late", late.Run)
+	run.Path = "/late/run"
+	run.Values = nil
+	for _, v := range missed {
+		run.Values = append(run.Values, Option{Value: v, Label: w.value("late", v)})
+	}
+	tags := plain("/tags", "several", strings.Join(f.Tags, ", "))
+	tags.Value = f.Tags
+	split, isSplit := w.split()
+	share := map[string]*Chip{}
+	for i, p := range split {
+		share[p.Key.Value] = plain("/yaml/sample/~data/"+strconv.Itoa(i), "text", p.Value.Value)
 	}
 	for _, b := range []struct {
 		name, path string
@@ -57,12 +71,15 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		{"gather", "/gather", f.Gather != nil, map[string]*Chip{"quiet": length("/gather/quiet", gather.Quiet), "at_most": length("/gather/at_most", gather.AtMost)}, map[string]string{"at_most": gather.AtMost}},
 		{"mode", "/mode", f.Mode != "", map[string]*Chip{"mode": choice("mode", f.Mode)}, nil},
 		{"late", "/late/skip_after", late.SkipAfter != "", map[string]*Chip{"skip_after": length("/late/skip_after", late.SkipAfter)}, nil},
-		{"run", "/late/run", late.Run != "", map[string]*Chip{"run": missed}, nil},
+		{"run", "/late/run", late.Run != "", map[string]*Chip{"run": run}, nil},
 		{"by", "/by", f.By != "", map[string]*Chip{"by": value("/by", f.By)}, nil},
 		{"from", "/from", f.From != "", map[string]*Chip{"from": choice("from", f.From)}, nil},
 		{"claimed", "/claimed", f.Claimed != "", map[string]*Chip{"claimed": choice("claimed", f.Claimed)}, nil},
 		{"internal", "/internal", f.Internal != "", map[string]*Chip{"internal": choice("internal", f.Internal)}, nil},
 		{"sample", "/sample", f.Sample != "", map[string]*Chip{"sample": plain("/sample", "text", f.Sample)}, nil},
+		{"split", "/yaml/sample", isSplit && share["of"] != nil, share, nil},
+		{"rest", "/yaml/sample", isSplit && share["rest"] != nil, share, nil},
+		{"tags", "/tags", len(f.Tags) > 0, map[string]*Chip{"tags": tags}, nil},
 		{"max", "/max", f.Max != "", map[string]*Chip{"max": plain("/max", "number", f.Max)}, nil},
 	} {
 		if !b.given {
@@ -70,7 +87,8 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 			for _, p := range fill(w.T("bound."+b.name), func(string) []Piece { return []Piece{{Words: "…"}} }) {
 				label += p.Words
 			}
-			if _, held := f.YAML[b.name]; !held && (b.name != "run" || f.When.Schedule != nil) {
+			key, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(b.path, "/yaml"), "/"), "/")
+			if _, held := f.YAML[key]; !held && (b.path != "/yaml/sample" || f.Sample == "") && (b.name != "run" || f.When.Schedule != nil) {
 				more = append(more, Option{Value: asJSON([]Edit{{Op: Set, Path: b.path, Value: usual[b.name]}}), Label: label})
 			}
 			continue
@@ -94,7 +112,22 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 // usual are the values that bounds begin with.
 var usual = map[string]any{
 	"limit": form.Limit{Times: "1", Per: "12h"}, "gather": form.Gather{Quiet: "20s", AtMost: "2m"}, "mode": "single", "late": "30m", "run": "none",
+	"split": "{ share: 50%, of: test }", "rest": "{ rest: test }", "tags": []string{"new"},
 	"by": "contact.id", "from": "any", "claimed": "run", "internal": "run", "sample": "10%", "max": "10",
+}
+
+// split returns how a rule shares what starts it with others, where it does.
+func (w *writer) split() ([]source.Pair, bool) {
+	n, err := source.ParseValue(w.form.YAML["sample"])
+	if err != nil || n.Kind != source.Mapping || n.Get("rest") == nil && (n.Get("share") == nil || n.Get("of") == nil) {
+		return nil, false
+	}
+	wanted := 1
+	if n.Get("rest") == nil {
+		wanted = 2
+	}
+	ok := len(n.Pairs) == wanted && !slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return p.Value.Kind != source.Scalar })
+	return n.Pairs, ok
 }
 
 func (w *writer) keyValues(key string) []string {
@@ -105,3 +138,6 @@ func (w *writer) keyValues(key string) []string {
 	}
 	return nil
 }
+
+// missed are what can be done about the times of a schedule that passed while it was stopped.
+var missed = []string{"last", "all", "none"}

@@ -87,6 +87,12 @@ func (w *writer) blank(path string, c sentence.Condition, p sentence.Piece) Piec
 	chip.Path, chip.Words, chip.Bare = path+at, p.Words, p.Empty
 	chip.Label = w.Or("blank.", p.Picker)
 	chip.Value, chip.Hand = termValue(term), len(term.ByHand()) > 0
+	if term.Kind == sentence.Name && chip.Picker != "value" {
+		chip.Value = nil // it is chosen, not written
+		if chip.Picker == "text" || chip.Picker == "number" {
+			chip.Picker, chip.From = "value", chip.Picker
+		}
+	}
 	if term.Kind != "" && chip.Picker == "value" {
 		chip.Term = term.Kind
 	}
@@ -122,11 +128,13 @@ func pickerOf(p sentence.Piece) Chip {
 		c.Picker, c.Values = "one", nil
 	case "labels", "sectors", "persons", "channels", "boards", "stages":
 		c.Picker, c.From, c.Term = "several", strings.TrimSuffix(p.Picker, "s"), sentence.List
-	case "words", "texts":
+	case "words", "texts", "numbers", "durations", "times", "hours", "clocks":
 		c.Picker, c.From, c.Term = "several", "", sentence.List
-	case "choices", "weekdays":
+	case "choices", "weekdays", "weekday_numbers", "months":
 		c.Picker, c.From, c.Term = "choices", "", sentence.List
-	case "choice", "weekday":
+	case "weekday_number":
+		c.Picker, c.Term = "choice", sentence.Number
+	case "choice", "weekday", "month":
 		c.Picker = "choice"
 	case "flag":
 		c.Picker, c.Term = "choice", sentence.Flag

@@ -18,7 +18,8 @@ var ErrEdit = errors.New("the change does not fit the rule")
 //
 // A path leads into the form as JSON: /do/1/args/text. An argument is named, also one that is not
 // there yet. The segments ~if and ~value lead into the model of the expression at that place:
-// /if/~if/of/0/blanks/label.
+// /if/~if/of/0/blanks/label. Others lead into a text: ~data into YAML, whose parts are numbered, and
+// ~cron into a timetable.
 type Edit struct {
 	Op    Op     `json:"op"`
 	Path  string `json:"path"`
@@ -125,7 +126,7 @@ func change(at any, path []string, fn func(any) (any, error)) (any, error) {
 	if !ok {
 		return nil, ErrEdit
 	}
-	if hasNames(name) && len(rest) > 0 && !isIndex(rest[0]) {
+	if hasNames(name) && len(rest) > 0 {
 		list, ok := object[name].([]any)
 		if !ok && object[name] != nil {
 			return nil, ErrEdit
@@ -209,6 +210,13 @@ func changeNamed(list []any, name string, rest []string, fn func(any) (any, erro
 	}
 	object := arg.(map[string]any)
 	object["name"] = name
+	giveKind(object)
+	if isEmptyArg(object) {
+		if i >= 0 {
+			list = slices.Delete(list, i, i+1)
+		}
+		return list, nil
+	}
 	if i < 0 {
 		return append(list, object), nil
 	}
@@ -222,7 +230,8 @@ func put(root any, path []string, value any) (any, error) {
 	if err != nil {
 		return nil, ErrEdit
 	}
-	return change(root, path, func(any) (any, error) { return value, nil })
+	value = withoutEmpty(value)
+	return change(root, path, func(old any) (any, error) { return likeOld(old, value), nil })
 }
 
 // insert puts a value into a list, before what is at an index.
@@ -231,6 +240,7 @@ func insert(root any, path []string, value any) (any, error) {
 	if err != nil || value == nil {
 		return nil, ErrEdit
 	}
+	value = withoutEmpty(value)
 	last := len(path) - 1
 	n, err := strconv.Atoi(path[last])
 	if err != nil {
@@ -325,7 +335,26 @@ func withoutID(value any) any {
 	return value
 }
 
-// tidy removes arguments without a value and empty bounds, and says how values are given.
+// withoutEmpty removes arguments without a value from a part that is put into a rule. Those that the
+// rule has already stay as they are: an empty text can be meant.
+func withoutEmpty(at any) any {
+	switch v := at.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = withoutEmpty(inner)
+			if list, ok := v[name].([]any); ok && hasNames(name) {
+				v[name] = slices.DeleteFunc(list, isEmptyArg)
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = withoutEmpty(inner)
+		}
+	}
+	return at
+}
+
+// tidy removes empty bounds, and says how values are given.
 func tidy(at any) {
 	switch v := at.(type) {
 	case map[string]any:
@@ -334,18 +363,11 @@ func tidy(at any) {
 				delete(v, name)
 			}
 		}
-		for name, as := range map[string]form.As{"fields": form.AsFields, "steps": form.AsSteps, "branches": form.AsBranches, "list": form.AsList} {
-			if _, ok := v[name].([]any); ok && v["name"] != nil && v["as"] == nil {
-				v["as"] = string(as)
-			}
+		if v["name"] != nil {
+			giveKind(v)
 		}
 		for _, inner := range v {
 			tidy(inner)
-		}
-		for _, name := range []string{"args", "fields", "where"} {
-			if list, ok := v[name].([]any); ok {
-				v[name] = slices.DeleteFunc(list, isEmptyArg)
-			}
 		}
 		if list, ok := v["branches"].([]any); ok {
 			for _, b := range list {
@@ -368,6 +390,21 @@ func tidy(at any) {
 	}
 }
 
+// giveKind says how the value of an argument is given, where that is not said.
+func giveKind(arg map[string]any) {
+	if arg["as"] != nil {
+		return
+	}
+	for name, as := range map[string]form.As{"fields": form.AsFields, "steps": form.AsSteps, "branches": form.AsBranches, "list": form.AsList} {
+		if _, ok := arg[name].([]any); ok {
+			arg["as"] = string(as)
+		}
+	}
+	if _, ok := arg["yaml"].(string); ok && arg["text"] == nil {
+		arg["as"] = string(form.AsYAML)
+	}
+}
+
 func isBlank(fields map[string]any) bool {
 	for _, value := range fields {
 		if value != "" && value != nil {
@@ -383,7 +420,7 @@ func isEmptyArg(v any) bool {
 	if !ok {
 		return false
 	}
-	text := func(name string) string { s, _ := arg[name].(string); return strings.TrimSpace(s) }
+	text := func(name string) string { s, _ := arg[name].(string); return s }
 	list := func(name string) int { l, _ := arg[name].([]any); return len(l) }
 	as, _ := arg["as"].(string)
 	switch form.As(as) {
@@ -392,7 +429,7 @@ func isEmptyArg(v any) bool {
 	case form.AsList:
 		return list("list") == 0
 	case form.AsYAML:
-		return text("yaml") == ""
+		return strings.TrimSpace(text("yaml")) == ""
 	case form.AsFields:
 		return list("fields") == 0
 	}

@@ -183,3 +183,20 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+// TestEmptyTextStays shows that an empty text which a rule remembers survives a change elsewhere.
+func TestEmptyTextStays(t *testing.T) {
+	t.Parallel()
+	text := "rules:\n  - id: x\n    when: manual\n    do:\n      - set: { note: \"\", name: Ana }\n      - log: one\n"
+	f, err := form.Read(builtin.Catalog(), []byte(text), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Apply(f, Edit{Op: Set, Path: "/do/1/args/text", Value: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := form.Write(builtin.Catalog(), []byte(text), "x", f)
+	if want := strings.Replace(text, "one", "two", 1); err != nil || string(out) != want {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

@@ -10,6 +10,10 @@ import (
 // changeModel changes the model of the expression at a place. What it says already keeps its text.
 func changeModel(at any, lens string, rest []string, fn func(any) (any, error)) (any, error) {
 	switch lens {
+	case "~data":
+		return changeData(at, rest, fn)
+	case "~cron":
+		return changeCron(at, rest, fn)
 	case "~if":
 		was, list, err := expressions(at)
 		if err != nil {
@@ -86,6 +90,38 @@ func changed[T any](model T, path []string, fn func(any) (any, error)) (out T, e
 		return out, ErrEdit
 	}
 	return out, nil
+}
+
+// likeOld returns a term that takes the place of another as what that is: a page sends texts, and
+// what was a number, a value or a fact among them stays one.
+func likeOld(old, value any) any {
+	was, _ := old.(map[string]any)
+	is, _ := value.(map[string]any)
+	if was == nil || is["kind"] == nil {
+		return value
+	}
+	if is["kind"] == string(sentence.Text) && is["text"] == was["text"] && was["kind"] != string(sentence.Name) {
+		return old
+	}
+	had, _ := was["list"].([]any)
+	list, _ := is["list"].([]any)
+	for i, item := range list {
+		text, _ := item.(map[string]any)
+		if text["kind"] != string(sentence.Text) {
+			continue
+		}
+		for _, h := range had {
+			term, _ := h.(map[string]any)
+			if term["text"] == text["text"] {
+				list[i] = h
+				break
+			}
+			if kind, _ := term["kind"].(string); kind == string(sentence.Number) || kind == string(sentence.Duration) || kind == string(sentence.Date) {
+				text["kind"] = kind
+			}
+		}
+	}
+	return value
 }
 
 // withCondition inserts a condition into a group. One that is no group becomes a group of all; where

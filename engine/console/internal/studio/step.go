@@ -116,13 +116,21 @@ func (w *writer) step(path string, s form.Step, before []form.Step) Card {
 	if s.OnError == "" {
 		add = append(add, Chip{Path: path + "/on_error", Picker: "choice", Label: w.T("studio.failing"), Values: w.failing()})
 	}
-	c.More, c.Add = append(more, w.control(path, s)...), add
+	if s.Retry == nil && !verb.Control {
+		add = append(add, Chip{Path: path + "/retry/times", Picker: "number", Label: w.T("studio.retry")})
+	} else if s.Retry != nil && s.Retry.For == "" {
+		add = append(add, Chip{Path: path + "/retry/for", Picker: "duration", Label: w.T("studio.retry_for")})
+	}
+	if s.Verb == vocabulary.SendMessage && s.EvenIfMuted == "" {
+		add = append(add, Chip{Path: path + "/even_if_muted", Picker: "choice", Label: w.T("studio.muted"), Values: w.flags()})
+	}
+	c.More, c.Add = append(more, w.control(path, s, scope)...), add
 	c.If = w.conditions(path+"/if/~if", sentence.Read(s.If), scope)
 	return c
 }
 
 // control shows what a step says of itself beside its arguments.
-func (w *writer) control(path string, s form.Step) (chips []Chip) {
+func (w *writer) control(path string, s form.Step, scope sentence.Scope) (chips []Chip) {
 	if s.ID != "" {
 		chips = append(chips, Chip{Path: path + "/id", Picker: "text", Label: w.T("studio.result"), Words: s.ID, Value: s.ID, Clear: true})
 	}
@@ -131,9 +139,9 @@ func (w *writer) control(path string, s form.Step) (chips []Chip) {
 		chips = append(chips, Chip{Path: path + "/on_error", Picker: "choice", Words: w.T(code), Value: s.OnError, Clear: true, Values: w.failing()})
 	}
 	if s.Retry != nil {
-		chips = append(chips, Chip{Path: path + "/retry/times", Picker: "number", Label: w.T("studio.retry"), Words: s.Retry.Times + " ×", Value: s.Retry.Times, Clear: true})
+		chips = append(chips, Chip{Path: path + "/retry/times", Picker: "number", Label: w.T("studio.retry"), Words: w.plain(s.Retry.Times, scope) + " ×", Value: s.Retry.Times, Clear: true})
 		if s.Retry.For != "" {
-			chips = append(chips, Chip{Path: path + "/retry/for", Picker: "duration", Label: w.T("field.for"), Words: w.span(s.Retry.For, sentence.Scope{}), Value: s.Retry.For, Clear: true})
+			chips = append(chips, Chip{Path: path + "/retry/for", Picker: "duration", Label: w.T("studio.retry_for"), Words: w.span(s.Retry.For, scope), Value: s.Retry.For, Clear: true})
 		}
 	}
 	if s.EvenIfMuted != "" {

@@ -158,6 +158,9 @@ func (m *Maker) View(f form.Form, problems map[string][]Problem) View {
 	v.Bounds, v.MoreBounds = w.bounds(scope)
 	v.OnError = w.steps("/on_error", f.OnError, f.Do, "")
 	for _, key := range slices.Sorted(maps.Keys(f.YAML)) {
+		if _, ok := w.split(); ok && key == "sample" {
+			continue
+		}
 		v.Hand = append(v.Hand, Chip{Path: "/yaml/" + key, Picker: "hand", Label: key, Words: key + ": " + f.YAML[key], Value: f.YAML[key], Hand: true})
 	}
 	v.IfProblems = w.take("/if")
@@ -220,7 +223,7 @@ func (w *writer) when(scope sentence.Scope) Card {
 	s := w.form.When.Schedule
 	if s == nil {
 		for i, name := range w.form.When.Events {
-			chip := Chip{Path: fmt.Sprintf("/when/events/%d", i), Picker: "one", From: "event", Label: w.T("studio.when"), Words: w.Or("when.", name), Value: name, Clear: len(w.form.When.Events) > 1}
+			chip := Chip{Path: fmt.Sprintf("/when/events/%d", i), Picker: "one", From: "event", Label: w.T("studio.when"), Words: w.eventWords(name), Value: name, Clear: len(w.form.When.Events) > 1}
 			if i > 0 {
 				c.Pieces = append(c.Pieces, Piece{Words: " " + w.T("studio.or") + " "})
 			}
@@ -248,9 +251,7 @@ func (w *writer) when(scope sentence.Scope) Card {
 	}
 	switch {
 	case s.Cron != "":
-		chip := one("cron", "text", s.Cron)
-		chip.Hand = true
-		add("bound.cron", chip)
+		c.Pieces = w.cron(at+"cron", s.Cron)
 	case len(s.At) > 0:
 		times, days := one("at", "times", strings.Join(s.At, ", ")), one("on", "days", w.days(s.On))
 		times.Value, days.Value, days.Clear = s.At, s.On, true
@@ -266,8 +267,12 @@ func (w *writer) when(scope sentence.Scope) Card {
 	}
 	if s.Timezone != "" {
 		chip := one("timezone", "text", s.Timezone)
+		chip.Words = zone(s.Timezone)
 		chip.Clear = true
 		add("bound.timezone", chip)
+	}
+	if s.Timezone == "" && s.Every == "" {
+		c.Add = append(c.Add, Chip{Path: at + "timezone", Picker: "text", Label: w.Or("field.", "timezone")})
 	}
 	each := one("each", "choice", w.Or("value.each.", s.Each))
 	each.Value, each.Clear = s.Each, true
@@ -286,11 +291,30 @@ func (w *writer) when(scope sentence.Scope) Card {
 	return c
 }
 
+// zone returns the name of a time zone as people write it.
+func zone(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// eventWords puts an event into words; a pattern is all that it stands for.
+func (w *writer) eventWords(name string) string {
+	var said []string
+	if family, ok := strings.CutSuffix(name, "*"); ok {
+		for _, e := range w.Catalogue.Events {
+			if strings.HasPrefix(e.Name, family) {
+				said = append(said, w.Or("when.", e.Name))
+			}
+		}
+	}
+	if len(said) == 0 {
+		return w.Or("when.", name)
+	}
+	return strings.Join(said, " "+w.T("studio.or")+" ")
+}
+
 // events shows events that can be chosen together.
 func (w *writer) events(path string, names []string) Chip {
 	var said []string
 	for _, name := range names {
-		said = append(said, w.Or("when.", name))
+		said = append(said, w.eventWords(name))
 	}
 	c := Chip{Path: path, Picker: "several", From: "event", Label: w.T("field.event"), Words: strings.Join(said, " "+w.T("studio.or")+" "), Value: names}
 	if len(names) == 0 {

@@ -19,9 +19,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+var (
+	catalog   = builtin.Catalog()
+	catalogue = form.NewCatalogue(catalog)
+)
+
 // maker shows rules as the console does.
 func maker(language string, text []byte) *Maker {
-	m := &Maker{Catalog: builtin.Catalog(), Catalogue: form.NewCatalogue(builtin.Catalog()), Vars: Vars(text)}
+	m := &Maker{Catalog: catalog, Catalogue: catalogue, Vars: Vars(text)}
 	for _, l := range words.Languages {
 		if l.Code == language {
 			m.Language = l
@@ -149,7 +154,7 @@ func TestRail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := form.Read(builtin.Catalog(), text, name)
+		f, err := form.Read(catalog, text, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +275,7 @@ func TestPlaces(t *testing.T) {
           in: messages
           do: [{ lgo: x }]
 `
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
+	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: catalog})
 	_ = set
 	var list []Problem
 	for _, p := range problems {
@@ -287,5 +292,48 @@ func TestPlaces(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestEveryChoiceHasWords shows that whatever can be chosen or given is named in both languages.
+func TestEveryChoiceHasWords(t *testing.T) {
+	t.Parallel()
+	for _, l := range words.Languages {
+		w := &writer{Maker: maker(l.Code, nil)}
+		values := func(where, name string, list []string) {
+			for _, v := range list {
+				if name != "method" && !w.Knows("fixed."+name+"."+v) && !w.Knows("value."+name+"."+v) {
+					t.Errorf("%s: %s has no words for %s", where, name, v)
+				}
+			}
+		}
+		var arguments func(where string, list []form.Argument)
+		arguments = func(where string, list []form.Argument) {
+			for _, a := range list {
+				if !w.Knows("field." + a.Name) {
+					t.Errorf("%s: %s has no name", where, a.Name)
+				}
+				values(where, a.Name, a.Values)
+				arguments(where+" "+a.Name, a.Fields)
+			}
+		}
+		for _, v := range w.Catalogue.Verbs {
+			arguments(v.Name, v.Args)
+		}
+		for _, e := range w.Catalogue.Each {
+			arguments(e.Name, e.Filters)
+			values("schedules", "each", []string{e.Name})
+		}
+		for _, k := range w.Catalogue.Keys {
+			if k.Name != "stage" {
+				values("rules", k.Name, k.Values)
+			}
+		}
+		values("schedules", "late", missed)
+		for _, e := range w.Catalogue.Events {
+			if !w.Knows("when." + e.Name) {
+				t.Errorf("%s has no words", e.Name)
+			}
+		}
 	}
 }

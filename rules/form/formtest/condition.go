@@ -1,4 +1,4 @@
-package sentence_test
+package formtest
 
 import (
 	"fmt"
@@ -11,23 +11,22 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-func one[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
-
-// A maker makes up expressions as people write them, together with what they must be read as. It
+// A Conditions makes up expressions as people write them, together with what they must be read as. It
 // shares no code with the printer.
-type maker struct {
+type Conditions struct {
 	*rand.Rand
-	gathers bool   // the rule collects messages, and has no card
+	Plain   bool   // texts are easy
+	Gathers bool   // the rule collects messages, and has no card
 	item    string // the fact that # is; empty outside of the conditions of items
 }
 
-// hard are texts that expressions could take for something else.
-var hard = []string{
+// HardLiterals are texts that expressions could take for something else.
+var HardLiterals = []string{
 	"", "vip", "Ana", `it's "so"`, `\`, `a\nb`, "one\ntwo", "ünïcode", "日本語 😀", "{{ x }}", "}}", "// no comment", "/* nor */", "\x00\x7f\u2028\ufeff", "`", "'", `"`, "15m", "nil", "true", "#", "a and b",
 }
 
 // quote writes a text in one of the ways that there are.
-func (m maker) quote(s string) string {
+func (m Conditions) quote(s string) string {
 	switch m.IntN(3) {
 	case 0:
 		q := strconv.Quote(s)
@@ -40,51 +39,57 @@ func (m maker) quote(s string) string {
 	return strconv.Quote(s)
 }
 
-func (m maker) text() (string, sentence.Term) {
-	s := one(m.Rand, hard...)
+// Text returns a text.
+func (m Conditions) Text() (string, sentence.Term) {
+	s := One(m.Rand, HardLiterals...)
+	if m.Plain {
+		s = One(m.Rand, plain...)
+	}
 	return m.quote(s), sentence.Term{Kind: sentence.Text, Text: s}
 }
 
-func (m maker) number() (string, sentence.Term) {
-	s := one(m.Rand, "0", "1", "3", "-2", "2.5", "18")
+// Number returns a number.
+func (m Conditions) Number() (string, sentence.Term) {
+	s := One(m.Rand, "0", "1", "3", "-2", "2.5", "18")
 	return s, sentence.Term{Kind: sentence.Number, Text: s}
 }
 
-func (m maker) length() (string, sentence.Term) {
-	s := one(m.Rand, "0s", "90s", "15m", "1h30m", "2d", "1w")
+// Length returns a length of time.
+func (m Conditions) Length() (string, sentence.Term) {
+	s := One(m.Rand, "0s", "90s", "15m", "1h30m", "2d", "1w")
 	return s, sentence.Term{Kind: sentence.Duration, Text: s}
 }
 
 // written returns a literal of a type.
-func (m maker) written(t vocabulary.Type) (string, sentence.Term) {
+func (m Conditions) written(t vocabulary.Type) (string, sentence.Term) {
 	switch t {
 	case vocabulary.Number:
-		return m.number()
+		return m.Number()
 	case vocabulary.Duration:
-		s, term := m.length()
+		s, term := m.Length()
 		return "duration(" + m.quote(s) + ")", term
 	case vocabulary.Time:
-		s := one(m.Rand, "2026-11-13", "2026-11-14")
+		s := One(m.Rand, "2026-11-13", "2026-11-14")
 		return "date(" + m.quote(s) + ")", sentence.Term{Kind: sentence.Date, Text: s}
 	case vocabulary.Flag:
-		s := one(m.Rand, "true", "false")
+		s := One(m.Rand, "true", "false")
 		return s, sentence.Term{Kind: sentence.Flag, Text: s}
 	}
-	return m.text()
+	return m.Text()
 }
 
 // facts are those that the rule has.
-func (m maker) facts() []string {
-	if m.gathers {
+func (m Conditions) facts() []string {
+	if m.Gathers {
 		return []string{"event", "message", "conversation", "contact", "attendance"}
 	}
 	return []string{"event", "message", "conversation", "contact", "attendance", "card"}
 }
 
 // field returns a field of a type, of a fact or of an item.
-func (m maker) field(t vocabulary.Type) (string, sentence.Term, bool) {
+func (m Conditions) field(t vocabulary.Type) (string, sentence.Term, bool) {
 	for range 20 {
-		fact := one(m.Rand, m.facts()...)
+		fact := One(m.Rand, m.facts()...)
 		if m.item != "" && m.IntN(2) == 0 {
 			fact = "#"
 		}
@@ -96,7 +101,7 @@ func (m maker) field(t vocabulary.Type) (string, sentence.Term, bool) {
 		if len(fields) == 0 || t == vocabulary.Text && fact == "#" && m.item == "" {
 			continue
 		}
-		f := one(m.Rand, fields...)
+		f := One(m.Rand, fields...)
 		dot := "."
 		if m.IntN(4) == 0 && !slices.Contains([]string{"labels"}, f.Name) {
 			dot = "?."
@@ -110,8 +115,8 @@ func (m maker) field(t vocabulary.Type) (string, sentence.Term, bool) {
 	return "", sentence.Term{}, false
 }
 
-// value returns a value of a type that is no literal.
-func (m maker) value(t vocabulary.Type, depth int) (string, sentence.Term) {
+// Value returns a value of a type that is no literal.
+func (m Conditions) Value(t vocabulary.Type, depth int) (string, sentence.Term) {
 	if depth > 0 && m.IntN(3) > 0 {
 		if text, term, ok := m.made(t, depth-1); ok {
 			return text, term
@@ -151,7 +156,8 @@ func filled(blanks []any) map[string]sentence.Term {
 	return out
 }
 
-func wrapped(t sentence.Term, key string) sentence.Term {
+// Wrapped returns a term with one thing more done to it.
+func Wrapped(t sentence.Term, key string) sentence.Term {
 	t.Wraps = append(slices.Clone(t.Wraps), key)
 	return t
 }
@@ -159,38 +165,38 @@ func wrapped(t sentence.Term, key string) sentence.Term {
 func quoted(s string) sentence.Term { return sentence.Term{Kind: sentence.Text, Text: s} }
 
 // made returns a value of a type that is made of others.
-func (m maker) made(t vocabulary.Type, depth int) (string, sentence.Term, bool) {
+func (m Conditions) made(t vocabulary.Type, depth int) (string, sentence.Term, bool) {
 	switch t {
 	case vocabulary.Number:
 		return m.madeNumber(depth)
 	case vocabulary.Duration:
 		switch m.IntN(4) {
 		case 0:
-			x, at := m.value(vocabulary.Time, depth)
+			x, at := m.Value(vocabulary.Time, depth)
 			if at.Value == "ago" || at.Value == "ahead" {
 				break
 			}
 			return "(now() - " + x + ")", call("since", "time", at), true
 		case 1:
-			a, from := m.value(vocabulary.Time, depth)
-			b, to := m.value(vocabulary.Time, depth)
+			a, from := m.Value(vocabulary.Time, depth)
+			b, to := m.Value(vocabulary.Time, depth)
 			return fmt.Sprintf("business_time(%s, %s, %s)", m.quote("office"), a, b), call("business_time", "calendar", quoted("office"), "from", from, "to", to), true
 		case 2:
 			return "duration(vars.sla)", call("duration", "text", sentence.Term{Kind: sentence.Name, Text: "vars.sla"}), true
 		}
 	case vocabulary.Time:
 		d, length := m.written(vocabulary.Duration)
-		x, at := m.value(vocabulary.Time, depth)
+		x, at := m.Value(vocabulary.Time, depth)
 		switch m.IntN(6) {
 		case 0:
-			f := one(m.Rand, "next_open", "next_close")
+			f := One(m.Rand, "next_open", "next_close")
 			return f + "(" + m.quote("office") + ")", call(f, "calendar", quoted("office")), true
 		case 1:
 			return "(now() - " + d + ")", call("ago", "duration", length), true
 		case 2:
 			return "(now() + " + d + ")", call("ahead", "duration", length), true
 		case 3:
-			n, days := m.number()
+			n, days := m.Number()
 			if !strings.Contains(n, ".") && !strings.Contains(x, "?.") {
 				zero := sentence.Term{Kind: sentence.Number, Text: "0"}
 				return fmt.Sprintf("%s.AddDate(0, 0, %s)", x, n), call("date_after", "time", at, "years", zero, "months", zero, "days", days), true
@@ -202,61 +208,61 @@ func (m maker) made(t vocabulary.Type, depth int) (string, sentence.Term, bool) 
 	return "", sentence.Term{}, false
 }
 
-func (m maker) madeNumber(depth int) (string, sentence.Term, bool) {
-	x, number := m.value(vocabulary.Number, depth)
-	s, text := m.value(vocabulary.Text, depth)
-	at, time := m.value(vocabulary.Time, depth)
+func (m Conditions) madeNumber(depth int) (string, sentence.Term, bool) {
+	x, number := m.Value(vocabulary.Number, depth)
+	s, text := m.Value(vocabulary.Text, depth)
+	at, time := m.Value(vocabulary.Time, depth)
 	switch m.IntN(9) {
 	case 0:
 		return "number(" + s + ")", call("number", "text", text), true
 	case 1:
-		event := one(m.Rand, vocabulary.EventTypes()...)
-		d, length := m.length()
+		event := One(m.Rand, vocabulary.EventTypes()...)
+		d, length := m.Length()
 		return fmt.Sprintf("count_events(%s, %s)", m.quote(event), m.quote(d)), call("count_events", "type", quoted(event), "duration", length), true
 	case 2:
-		list, of := m.value(vocabulary.Texts, 0)
+		list, of := m.Value(vocabulary.Texts, 0)
 		return "len(" + list + ")", call("length", "x", of), true
 	case 3:
-		y, other := m.number()
+		y, other := m.Number()
 		op, key := "+", "plus"
 		if m.IntN(2) == 0 {
 			op, key = "*", "times"
 		}
 		return fmt.Sprintf("(%s %s %s)", x, op, y), call(key, "x", number, "y", other), true
 	case 4:
-		return "(" + x + " ?? 0)", wrapped(number, "or_zero"), true
+		return "(" + x + " ?? 0)", Wrapped(number, "or_zero"), true
 	case 5:
-		return fmt.Sprintf("int(trim(%s))", s), wrapped(wrapped(text, "trim"), "int"), true
+		return fmt.Sprintf("int(trim(%s))", s), Wrapped(Wrapped(text, "trim"), "int"), true
 	case 6:
 		if !strings.Contains(at, "?.") {
-			method := one(m.Rand, "Hour", "Minute")
+			method := One(m.Rand, "Hour", "Minute")
 			return fmt.Sprintf("%s.%s()", at, method), call(strings.ToLower(method), "time", time), true
 		}
 	case 7:
 		if list, of, ok := m.list(); ok {
-			c, condition := m.inside(list).condition(1)
-			return fmt.Sprintf("count(%s, %s)", list, c), call("count", "list", of, "condition", question(condition)), true
+			c, condition := m.inside(list).Condition(1)
+			return fmt.Sprintf("count(%s, %s)", list, c), call("count", "list", of, "condition", Question(condition)), true
 		}
 	}
 	return "", sentence.Term{}, false
 }
 
-func (m maker) madeText(depth int) (string, sentence.Term, bool) {
-	x, text := m.value(vocabulary.Text, depth)
-	at, time := m.value(vocabulary.Time, depth)
+func (m Conditions) madeText(depth int) (string, sentence.Term, bool) {
+	x, text := m.Value(vocabulary.Text, depth)
+	at, time := m.Value(vocabulary.Time, depth)
 	switch m.IntN(9) {
 	case 0:
-		return "(" + x + " ?? " + one(m.Rand, `""`, "''") + ")", wrapped(text, "or_text"), true
+		return "(" + x + " ?? " + One(m.Rand, `""`, "''") + ")", Wrapped(text, "or_text"), true
 	case 1:
-		f := one(m.Rand, "trim", "lower")
-		return f + "(" + x + ")", wrapped(text, f), true
+		f := One(m.Rand, "trim", "lower")
+		return f + "(" + x + ")", Wrapped(text, f), true
 	case 2:
 		return fmt.Sprintf("extract(%s, %s)", x, m.quote("[0-9]+")), call("extract", "text", text, "pattern", quoted("[0-9]+")), true
 	case 3:
-		n := one(m.Rand, "-1", "0", "3")
+		n := One(m.Rand, "-1", "0", "3")
 		return fmt.Sprintf("day(%s, %s)", at, n), call("day", "time", time, "n", sentence.Term{Kind: sentence.Number, Text: n}), true
 	case 4:
-		layout := one(m.Rand, "15:04", "02/01")
+		layout := One(m.Rand, "15:04", "02/01")
 		if !strings.Contains(at, "?.") {
 			return fmt.Sprintf("%s.Format(%s)", at, m.quote(layout)), call("format", "time", time, "layout", quoted(layout)), true
 		}
@@ -265,61 +271,62 @@ func (m maker) madeText(depth int) (string, sentence.Term, bool) {
 			return at + ".Weekday().String()", call("weekday", "time", time), true
 		}
 	case 6:
-		y, other := m.text()
+		y, other := m.Text()
 		if other.Text != "" {
 			return fmt.Sprintf("(%s ?? %s)", x, y), call("or_else", "x", text, "y", other), true
 		}
 	case 7:
-		y, other := m.text()
+		y, other := m.Text()
 		return fmt.Sprintf("(%s + %s)", x, y), call("plus", "x", text, "y", other), true
 	case 8:
-		y, other := m.text()
-		c, condition := m.condition(0)
-		return fmt.Sprintf("(%s ? %s : %s)", c, x, y), call("choice", "condition", question(condition), "x", text, "y", other), true
+		y, other := m.Text()
+		c, condition := m.Condition(0)
+		return fmt.Sprintf("(%s ? %s : %s)", c, x, y), call("choice", "condition", Question(condition), "x", text, "y", other), true
 	}
 	return "", sentence.Term{}, false
 }
 
-func question(c sentence.Condition) sentence.Term {
+// Question returns the term that is whether a condition is true.
+func Question(c sentence.Condition) sentence.Term {
 	return sentence.Term{Kind: sentence.Question, Condition: &c}
 }
 
 // list returns a list whose items have fields, where there is one.
-func (m maker) list() (string, sentence.Term, bool) {
-	if !m.gathers || m.item != "" {
+func (m Conditions) list() (string, sentence.Term, bool) {
+	if !m.Gathers || m.item != "" {
 		return "", sentence.Term{}, false
 	}
-	name := one(m.Rand, "messages", "events")
+	name := One(m.Rand, "messages", "events")
 	return name, sentence.Term{Kind: sentence.Name, Text: name}, true
 }
 
-func (m maker) inside(list string) maker {
+func (m Conditions) inside(list string) Conditions {
 	m.item = strings.TrimSuffix(list, "s")
 	return m
 }
 
-// condition returns an expression that is true or false.
-func (m maker) condition(depth int) (string, sentence.Condition) {
+// Condition returns an expression that is true or false.
+func (m Conditions) Condition(depth int) (string, sentence.Condition) {
 	if depth > 0 && m.IntN(3) == 0 {
 		return m.group(depth - 1)
 	}
-	text, c := m.sentence(depth)
+	text, c := m.Sentence(depth)
 	switch m.IntN(6) {
 	case 0:
 		return "(" + text + ")", c
 	case 1:
 		c.Not = !c.Not
-		return one(m.Rand, "not ", "!", "not") + "(" + text + ")", c
+		return One(m.Rand, "not ", "!", "not") + "(" + text + ")", c
 	}
 	return text, c
 }
 
-func (m maker) group(depth int) (string, sentence.Condition) {
-	g := one(m.Rand, sentence.All, sentence.Any, sentence.None)
+func (m Conditions) group(depth int) (string, sentence.Condition) {
+	g := One(m.Rand, sentence.All, sentence.Any, sentence.None)
 	out := sentence.Condition{Group: g}
-	joined := one(m.Rand, " or ", " || ")
+	joined := One(m.Rand, " or ", " || ")
 	if g == sentence.All {
-		joined = one(m.Rand, " and ", " && ")
+		joined = One(m.Rand, " and ", " && ")
 	}
 	flat := g
 	if g == sentence.None {
@@ -327,7 +334,7 @@ func (m maker) group(depth int) (string, sentence.Condition) {
 	}
 	var parts []string
 	for range 2 + m.IntN(2) {
-		text, c := m.condition(depth)
+		text, c := m.Condition(depth)
 		parts = append(parts, "("+text+")")
 		if c.Group == flat {
 			out.Of = append(out.Of, c.Of...)
@@ -348,11 +355,11 @@ func said(key string, not bool, blanks ...any) sentence.Condition {
 
 var orders = []struct{ op, turned, key string }{{">", "<", "more"}, {">=", "<=", "least"}, {"<", ">", "less"}, {"<=", ">=", "most"}}
 
-// sentence returns an expression that one sentence says.
-func (m maker) sentence(depth int) (string, sentence.Condition) {
+// Sentence returns an expression that one sentence says.
+func (m Conditions) Sentence(depth int) (string, sentence.Condition) {
 	types := []vocabulary.Type{vocabulary.Text, vocabulary.Text, vocabulary.Number, vocabulary.Duration, vocabulary.Time}
-	t := one(m.Rand, types...)
-	x, left := m.value(t, depth)
+	t := One(m.Rand, types...)
+	x, left := m.Value(t, depth)
 	y, right := m.written(t)
 	switch m.IntN(11) {
 	case 0:
@@ -361,7 +368,7 @@ func (m maker) sentence(depth int) (string, sentence.Condition) {
 			op, not = "!=", true
 		}
 		if fixed := fixedOf(left.Text, m.item); fixed != nil && left.Kind == sentence.Name && len(left.Wraps) == 0 {
-			right = quoted(one(m.Rand, fixed...))
+			right = quoted(One(m.Rand, fixed...))
 			y = m.quote(right.Text)
 		}
 		if m.IntN(4) == 0 {
@@ -373,15 +380,15 @@ func (m maker) sentence(depth int) (string, sentence.Condition) {
 	case 2:
 		return "nil != " + x, said("known", false, "x", left)
 	case 3, 4:
-		o := one(m.Rand, orders...)
+		o := One(m.Rand, orders...)
 		if m.IntN(3) == 0 {
 			return y + " " + o.turned + " " + x, said(o.key, false, "x", left, "y", right)
 		}
 		return x + " " + o.op + " " + y, said(o.key, false, "x", left, "y", right)
 	case 5:
-		x, left := m.value(vocabulary.Text, depth)
-		s := one(m.Rand, "a", "vip", "Ana", "^[1-3]$")
-		o := one(m.Rand, [][3]string{{"contains", "contains", "y"}, {"startsWith", "begins", "y"}, {"endsWith", "ends", "y"}, {"matches", "matches", "pattern"}}...)
+		x, left := m.Value(vocabulary.Text, depth)
+		s := One(m.Rand, "a", "vip", "Ana", "^[1-3]$")
+		o := One(m.Rand, [][3]string{{"contains", "contains", "y"}, {"startsWith", "begins", "y"}, {"endsWith", "ends", "y"}, {"matches", "matches", "pattern"}}...)
 		if m.IntN(3) == 0 {
 			return x + " not " + o[0] + " " + m.quote(s), said(o[1], true, o[2], quoted(s), "x", left)
 		}
@@ -389,21 +396,21 @@ func (m maker) sentence(depth int) (string, sentence.Condition) {
 	case 6:
 		return m.membership(depth)
 	case 7:
-		x, left := m.value(vocabulary.Flag, 0)
+		x, left := m.Value(vocabulary.Flag, 0)
 		return x, said("yes", false, "x", left)
 	case 9:
-		x, left := m.value(vocabulary.Time, depth)
-		y, right := m.value(vocabulary.Time, depth)
-		f := one(m.Rand, "Before", "After")
+		x, left := m.Value(vocabulary.Time, depth)
+		y, right := m.Value(vocabulary.Time, depth)
+		f := One(m.Rand, "Before", "After")
 		return fmt.Sprintf("%s.%s(%s)", x, f, y), said(strings.ToLower(f), false, "x", left, "y", right)
 	case 8:
 		if list, of, ok := m.list(); ok {
-			f := one(m.Rand, [][2]string{{"any", "any_item"}, {"all", "every_item"}, {"none", "no_item"}, {"one", "one_item"}}...)
-			c, condition := m.inside(list).condition(1)
-			return fmt.Sprintf("%s(%s, %s)", f[0], list, c), said(f[1], false, "list", of, "condition", question(condition))
+			f := One(m.Rand, [][2]string{{"any", "any_item"}, {"all", "every_item"}, {"none", "no_item"}, {"one", "one_item"}}...)
+			c, condition := m.inside(list).Condition(1)
+			return fmt.Sprintf("%s(%s, %s)", f[0], list, c), said(f[1], false, "list", of, "condition", Question(condition))
 		}
 	}
-	return m.question()
+	return m.call()
 }
 
 // fixedOf returns the only values that a field can have.
@@ -422,25 +429,25 @@ func fixedOf(path, item string) []string {
 	return nil
 }
 
-func (m maker) membership(depth int) (string, sentence.Condition) {
+func (m Conditions) membership(depth int) (string, sentence.Condition) {
 	not := m.IntN(2) == 0
 	in := " in "
 	if not {
 		in = " not in "
 	}
 	if m.IntN(2) == 0 {
-		list, of := m.value(vocabulary.Texts, 0)
-		item, written := m.text()
+		list, of := m.Value(vocabulary.Texts, 0)
+		item, written := m.Text()
 		return item + in + list, said("has", not, "item", written, "list", of)
 	}
-	t := one(m.Rand, vocabulary.Text, vocabulary.Number)
-	x, left := m.value(t, depth)
+	t := One(m.Rand, vocabulary.Text, vocabulary.Number)
+	x, left := m.Value(t, depth)
 	var items []string
 	list := sentence.Term{Kind: sentence.List}
 	for range 1 + m.IntN(3) {
 		text, term := m.written(t)
 		if fixed := fixedOf(left.Text, m.item); fixed != nil && left.Kind == sentence.Name && len(left.Wraps) == 0 {
-			term = quoted(one(m.Rand, fixed...))
+			term = quoted(One(m.Rand, fixed...))
 			text = m.quote(term.Text)
 		}
 		items, list.List = append(items, text), append(list.List, term)
@@ -448,30 +455,30 @@ func (m maker) membership(depth int) (string, sentence.Condition) {
 	return x + in + "[" + strings.Join(items, ", ") + "]", said("one_of", not, "x", left, "list", list)
 }
 
-// question returns a call of one of the language's questions.
-func (m maker) question() (string, sentence.Condition) {
+// call returns a call of one of the language's questions.
+func (m Conditions) call() (string, sentence.Condition) {
 	switch m.IntN(6) {
 	case 0:
 		closed := m.IntN(2) == 0
-		return one(m.Rand, map[bool]string{true: "closed(", false: "open("}[closed]) + m.quote("office") + ")", said("open", closed, "calendar", quoted("office"))
+		return One(m.Rand, map[bool]string{true: "closed(", false: "open("}[closed]) + m.quote("office") + ")", said("open", closed, "calendar", quoted("office"))
 	case 1:
-		d, length := m.length()
+		d, length := m.Length()
 		if m.IntN(3) == 0 {
 			return "human_active(duration(" + m.quote(d) + "))", said("human_active", false, "duration", length)
 		}
 		return "human_active(" + m.quote(d) + ")", said("human_active", false, "duration", length)
 	case 2:
-		f := one(m.Rand, "has_label", "contact_has_label")
-		name := one(m.Rand, "vip", "late", "new")
+		f := One(m.Rand, "has_label", "contact_has_label")
+		name := One(m.Rand, "vip", "late", "new")
 		return f + "(" + m.quote(name) + ")", said(f, false, "name", quoted(name))
 	case 3:
 		return "muted()", said("muted", false)
 	case 4:
-		f := one(m.Rand, "says", "says_like")
+		f := One(m.Rand, "says", "says_like")
 		words := sentence.Term{Kind: sentence.List}
 		var texts []string
 		for range 1 + m.IntN(3) {
-			w := one(m.Rand, "boleto", "segunda via", "oi", "preço")
+			w := One(m.Rand, "boleto", "segunda via", "oi", "preço")
 			texts, words.List = append(texts, m.quote(w)), append(words.List, quoted(w))
 		}
 		return f + "(" + strings.Join(texts, ", ") + ")", said(f, false, "words", words)
