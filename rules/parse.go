@@ -102,7 +102,7 @@ func Parse(name string, text []byte) *File {
 	f.vars, f.calendars, f.rules, f.tests, f.Problems = nil, nil, nil, nil, nil
 	for _, p := range f.source.Root.Pairs {
 		if slices.Contains(fileTemplateKeys, p.Key.Value) {
-			f.report(p.Key, say("fill it in with quando init --template %s, or import it in the console where a rule begins; then keep it elsewhere", path.Base(name)), "the file is a template, and does not run")
+			f.report(p.Key, say("fill it in with quando init --print --template %s, or import it in the console where a rule begins; then keep it elsewhere", path.Base(name)), "the file is a template, and does not run")
 			break
 		}
 	}

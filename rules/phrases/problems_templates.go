@@ -15,7 +15,7 @@ var templateProblems = problemTable{
 	"a value is needed":                                         "é preciso um valor",
 	"add blanks: with a list of { name, type, default, words }": "acrescente blanks: com uma lista de { name, type, default, words }",
 	"add it to the list blanks":                                 "acrescente-a à lista blanks",
-	"fill it in with quando init --template %s, or import it in the console where a rule begins; then keep it elsewhere": "preencha com quando init --template %s, ou importe no console, onde uma regra começa; depois guarde em outro lugar",
+	"fill it in with quando init --print --template %s, or import it in the console where a rule begins; then keep it elsewhere": "preencha com quando init --print --template %s, ou importe no console, onde uma regra começa; depois guarde em outro lugar",
 	"leave to the editor what few people change":         "deixe para o editor o que poucos mudam",
 	"only one value is allowed":                          "só um valor é permitido",
 	"put the text in double quotes":                      "ponha o texto entre aspas duplas",
