@@ -129,3 +129,25 @@ func TestEveryNameIsABlank(t *testing.T) {
 		}
 	}
 }
+
+// TestDocument: the template of the document is right, and every type stands in its table.
+func TestDocument(t *testing.T) {
+	document, err := os.ReadFile("../docs/templates.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(document), "```yaml\n")
+	text, rest, _ := strings.Cut(rest, "```\n")
+	template, problems := blueprint.Parse(builtin.Catalog(), "templates.md", []byte(text))
+	if template == nil {
+		t.Fatal(problems)
+	}
+	if _, problems := template.Check(rules.Options{Catalog: builtin.Catalog()}); problems.HasErrors() {
+		t.Error(problems)
+	}
+	for _, word := range slices.Concat(rules.BlankTypes, rules.TemplateGroups, rules.TemplateIcons) {
+		if !strings.Contains(rest, "`"+word+"`") {
+			t.Errorf("the document does not name %s", word)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func (b *Blank) check(values []string) ([]string, *phrases.Message) {
 			continue
 		}
 		if err := types[b.Type](v); err != nil {
-			if m, ok := err.(*phrases.Message); ok {
+			if m, ok := errors.AsType[*phrases.Message](err); ok {
 				return nil, m
 			}
 			return nil, say("%v", err)
