@@ -25,10 +25,24 @@ type Problems = source.Problems
 // fileKeys are the keys of a rule file.
 var fileKeys = []string{"vars", "calendars", "rules", "tests"}
 
+// What a rule file with blanks can say of itself and of them. Package blueprint reads it.
+var (
+	fileTemplateKeys = []string{"template", "blanks"}
+
+	TemplateKeys   = []string{"group", "icon", "title", "sentence"}
+	TemplateGroups = []string{"after-hours", "sla", "routing", "cards", "surveys", "reports"} // as a gallery shows them
+	TemplateIcons  = []string{"bell", "card", "chart", "chat", "clock", "menu", "moon", "route", "shield", "star"}
+	BlankKeys      = []string{"name", "type", "default", "words"}
+	BlankTypes     = []string{
+		"text", "words", "number", "duration", "time", "phone", "phones", "calendar", "label", "sector", "person", "teammate", "channel", "board", "stage",
+	}
+)
+
 // A File is one parsed rule file.
 type File struct {
 	Name     string
 	Problems Problems // of its form; Compile reports them too
+	Template bool     // it has blanks to fill in, and no rules before that
 
 	source    *source.File
 	vars      *source.Node
@@ -78,8 +92,25 @@ func Clash(files []*File) bool {
 	return false
 }
 
-// Parse reads the outline of a rule file. What is wrong with its form is in the File's Problems.
+// Parse reads the outline of a rule file. What is wrong with its form is in the File's Problems. A
+// template has no rules, and that is wrong too: they would run with its blanks.
 func Parse(name string, text []byte) *File {
+	f := ParseTemplate(name, text)
+	if !f.Template {
+		return f
+	}
+	f.vars, f.calendars, f.rules, f.tests, f.Problems = nil, nil, nil, nil, nil
+	for _, p := range f.source.Root.Pairs {
+		if slices.Contains(fileTemplateKeys, p.Key.Value) {
+			f.report(p.Key, say("fill it in with quando init --print --template %s, or import it in the console where a rule begins; then keep it elsewhere", path.Base(name)), "the file is a template, and does not run")
+			break
+		}
+	}
+	return f
+}
+
+// ParseTemplate reads the outline of a rule file that may be a template whose blanks are filled in.
+func ParseTemplate(name string, text []byte) *File {
 	f := &File{Name: name}
 	f.source, f.Problems = source.Read(name, text)
 	root := f.source.Root
@@ -105,6 +136,8 @@ func Parse(name string, text []byte) *File {
 			f.rules = f.list(p.Value, "rules")
 		case "tests":
 			f.tests = f.list(p.Value, "tests")
+		case "template", "blanks":
+			f.Template = true
 		default:
 			_, hint := otherKey("a file", p.Key.Value)
 			if slices.Contains(ruleKeyNames(), p.Key.Value) {
@@ -191,7 +224,11 @@ func Format(name string, text []byte) ([]byte, Problems) {
 		Order: func(path string) []string {
 			switch path {
 			case "":
-				return fileKeys
+				return slices.Concat(fileTemplateKeys, fileKeys)
+			case "template":
+				return TemplateKeys
+			case "blanks[]":
+				return BlankKeys
 			case "rules[]":
 				return ruleKeyNames()
 			case "tests[]":

@@ -23,6 +23,8 @@ func JSONSchema(c *Catalog) ([]byte, error) {
 		"type":                 "object",
 		"additionalProperties": false,
 		"properties": object{
+			"template":  templateSchema(),
+			"blanks":    blanksSchema(),
 			"vars":      object{"type": []string{"object", "null"}, "description": "constants that the file's expressions read as vars.<name>"},
 			"calendars": object{"type": []string{"object", "null"}, "description": "opening hours, known to the whole rule set", "additionalProperties": ref("calendar")},
 			"rules":     object{"type": []string{"array", "null"}, "description": "the rules", "items": ref("rule")},
@@ -32,9 +34,9 @@ func JSONSchema(c *Catalog) ([]byte, error) {
 			"text":       object{"type": []string{"string", "number", "boolean"}},
 			"template":   object{"type": "string", "pattern": `\{\{`},
 			"expression": object{"type": []string{"string", "boolean", "number"}},
-			"duration":   object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+|.*\{\{.*)$`, "examples": []string{"90s", "15m", "1h30m", "2d"}},
-			"span":       object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+( of .+)?|.*\{\{.*)$`, "examples": []string{"15m", "15m of office"}},
-			"count":      object{"anyOf": []object{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": `\{\{`}}},
+			"duration":   object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+|.*\{\{.*|<<.+>>)$`, "examples": []string{"90s", "15m", "1h30m", "2d"}},
+			"span":       object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+( of .+)?|.*\{\{.*|<<.+>>( of .+)?)$`, "examples": []string{"15m", "15m of office"}},
+			"count":      object{"anyOf": []object{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": `\{\{|^<<.+>>$`}}},
 			"event":      eventSchema(),
 			"calendar":   calendarSchema(),
 			"schedule":   scheduleSchema(),
@@ -45,6 +47,35 @@ func JSONSchema(c *Catalog) ([]byte, error) {
 		},
 	}
 	return json.MarshalIndent(schema, "", "  ")
+}
+
+// wordsSchema describes a text, or one for each language.
+func wordsSchema(what string) object {
+	text := object{"type": "string"}
+	return object{"description": what, "anyOf": []object{text, {"type": "object", "additionalProperties": false, "properties": object{"en": text, "pt": text}}}}
+}
+
+func templateSchema() object {
+	return object{
+		"type": []string{"object", "null"}, "additionalProperties": false, "description": "what a template is for; a file with this key is filled in and never run",
+		"properties": object{
+			"group": object{"enum": TemplateGroups}, "icon": object{"enum": TemplateIcons},
+			"title": wordsSchema("what it is called"), "sentence": wordsSchema("what its rules do"),
+		},
+	}
+}
+
+func blanksSchema() object {
+	return object{
+		"type": []string{"array", "null"}, "description": "what a person is asked for; <<name>> stands for the value in the rules",
+		"items": object{
+			"type": "object", "additionalProperties": false, "required": BlankKeys,
+			"properties": object{
+				"name": object{"type": "string", "pattern": `^[a-z][a-z0-9_]{0,39}$`}, "type": object{"enum": BlankTypes},
+				"default": oneOrMany(object{"type": []string{"string", "number", "boolean"}}), "words": wordsSchema("the question"),
+			},
+		},
+	}
 }
 
 func oneOrMany(s object) object {

@@ -48,7 +48,7 @@ type Editing struct {
 // A Choice is a named object of the service.
 type Choice = ruleeditor.Choice
 
-// A Template is a rule file to begin with.
+// A Template is a rule file to begin with. One with blanks says itself what it is called.
 type Template struct {
 	Name, Summary, Text string
 }
@@ -112,7 +112,7 @@ func (c *Console) showEditing(q *request, p *rulePage, w *Workspace, id string) 
 	}
 	p.History = historyLink(w.Name, name)
 	if q.editable(w.Name) {
-		p.Edit = writeLink(w.Name, "rule", id)
+		p.Edit, p.Export = writeLink(w.Name, "rule", id), "/write/export?workspace="+escapeQuery(w.Name)+"&rule="+escapeQuery(id)
 		if p.Rule != nil {
 			p.Stages = []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 		}

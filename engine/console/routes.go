@@ -56,6 +56,8 @@ var pageRoutes = []route{
 // editorRoutes are the addresses at which rules are written.
 var editorRoutes = []route{
 	{"GET /write", Editor, (*Console).write},
+	{"POST /write/fill", Editor, (*Console).fill},
+	{"GET /write/export", Editor, (*Console).export},
 	{"POST /write/check", Editor, (*Console).writeCheck},
 	{"POST /write/complete", Editor, (*Console).writeComplete},
 	{"POST /write/edit", Editor, (*Console).writeEdit},

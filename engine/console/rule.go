@@ -32,6 +32,7 @@ type rulePage struct {
 	Here     string
 	More     string // all of its runs
 	Edit     string // where it is written; empty is not here, or not by this person
+	Export   string // where its file is; empty as Edit
 	History  string // of its file; empty is none
 	Stages   []rules.Stage
 }

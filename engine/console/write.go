@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/form"
 )
 
 // writePage is the page on which a rule is written.
@@ -44,21 +42,6 @@ type conflictView struct {
 	Diff []ruleeditor.DiffLine
 }
 
-// beginPage lists what a rule can begin with.
-type beginPage struct {
-	Workspace  string
-	Workspaces []string
-	Templates  []Template
-	Unfinished []unfinishedFile
-	Single     bool
-}
-
-// An unfinishedFile is a saved draft of a file.
-type unfinishedFile struct {
-	File string
-	unfinishedView
-}
-
 // write shows the page on which a rule is written: one that there is, one from a template, or a
 // choice of those.
 func (c *Console) write(q *request) error {
@@ -77,6 +60,9 @@ func (c *Console) write(q *request) error {
 	case query.Get("file") != "":
 		f, err = w.openDraft(query.Get("file"))
 	case query.Has("template"):
+		if asked, err := c.askBlanks(q, w, query.Get("template")); asked || err != nil {
+			return err
+		}
 		f, err = c.begin(q.ctx(), w, query.Get("template"))
 	default:
 		return c.beginWith(q, w)
@@ -98,47 +84,6 @@ func (w *Workspace) openDraft(name string) (*draftFile, error) {
 		return nil, err
 	}
 	return &draftFile{space: w, file: name}, nil
-}
-
-// begin returns a new file from a template; the empty name is the smallest one.
-func (c *Console) begin(ctx context.Context, w *Workspace, name string) (*draftFile, error) {
-	f := &draftFile{space: w}
-	i := slices.IndexFunc(w.Editing.Templates, func(t Template) bool { return t.Name == name })
-	if i < 0 && name != "" {
-		return nil, errNotFound
-	}
-	if name == "" {
-		return f, f.empty(w.freeID("new-rule"))
-	}
-	f.text = w.Editing.Templates[i].Text
-	set, _, err := f.check(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range f.ids(set) {
-		if err := f.rename(id, w.freeID(id)); err != nil {
-			return nil, err
-		}
-	}
-	f.rule = w.freeID(name)
-	return f, nil
-}
-
-// empty makes the text a rule without steps.
-func (f *draftFile) empty(id string) error {
-	catalog := f.space.Editing.Rules.Catalog
-	text, err := form.New(id, "")
-	if err != nil {
-		return err
-	}
-	fields, err := form.Read(catalog, text, id)
-	if err != nil {
-		return err
-	}
-	fields.Do = nil
-	text, err = form.Write(catalog, text, id, fields)
-	f.rule, f.text = id, string(text)
-	return err
 }
 
 // studioLists are what the pickers of the page choose from, and their words.
@@ -180,38 +125,6 @@ func (c *Console) studioLists(q *request, f *draftFile) studioLists {
 		out.Words[key] = w.T(key)
 	}
 	return out
-}
-
-// rename gives a rule of the text another id, and makes it a draft.
-func (f *draftFile) rename(from, to string) error {
-	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), from)
-	if err != nil {
-		return err
-	}
-	fields.ID, fields.Stage = to, string(rules.Draft)
-	text, err := form.Write(f.space.Editing.Rules.Catalog, []byte(f.text), from, fields)
-	f.text = string(text)
-	return err
-}
-
-// beginWith lists what a rule can begin with.
-func (c *Console) beginWith(q *request, w *Workspace) error {
-	p := beginPage{Workspace: w.Name, Templates: w.Editing.Templates, Single: w.Editing.Store.Single()}
-	for _, one := range c.options.Workspaces {
-		if one.Editing != nil {
-			p.Workspaces = append(p.Workspaces, one.Name)
-		}
-	}
-	names, err := w.Editing.Store.AllKept()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if view, err := c.unfinished(w, name); err == nil && view != nil {
-			p.Unfinished = append(p.Unfinished, unfinishedFile{name, *view})
-		}
-	}
-	return q.show("begin", "rules", q.words().T("write.begin"), p)
 }
 
 // unfinished returns the saved draft of a file, or nil.

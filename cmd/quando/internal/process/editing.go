@@ -2,18 +2,16 @@ package process
 
 import (
 	"context"
-	"path"
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console"
-	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
+	"github.com/quandohq/quando/rules/templates"
 )
 
 // editing is what the console needs to write the rules of a workspace.
@@ -39,7 +37,7 @@ func (p *Process) editing(c *config.Config, u *Unit, b *Book) *console.Editing {
 		Desk: func(ctx context.Context) (backtest.Desk, error) {
 			return storage.NewOfflineDesk(ctx, p.journal, u.Name, u.Client.Profile())
 		},
-		Schemas: builtin.Schemas(), Media: config.MediaFolder(config.MediaPath(u.RulesPath)), Templates: exampleTemplates(),
+		Schemas: builtin.Schemas(), Media: config.MediaFolder(config.MediaPath(u.RulesPath)), Templates: galleryTemplates(),
 	}
 }
 
@@ -68,15 +66,11 @@ func (p *Process) choices(u *Unit) (list []console.Choice) {
 	return list
 }
 
-// exampleTemplates are the examples as rules to begin with, each under the name of its main rule,
-// which is called like the example.
-func exampleTemplates() (list []console.Template) {
-	for _, name := range examples.Names() {
-		text := cli.Embedded(examples.FS(), path.Join(name, examples.RulesFile))
-		set, _ := rules.Compile([]*rules.File{rules.Parse(name, text)}, rules.Options{Catalog: builtin.Catalog()})
-		if r := set.Rule(name); r != nil {
-			list = append(list, console.Template{Name: name, Summary: r.Name, Text: string(text)})
-		}
+// galleryTemplates are the rules to begin with.
+func galleryTemplates() (list []console.Template) {
+	for _, name := range templates.Names() {
+		text, _ := templates.Text(name)
+		list = append(list, console.Template{Name: name, Text: string(text)})
 	}
 	return list
 }

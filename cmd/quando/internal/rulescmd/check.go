@@ -4,15 +4,18 @@ package rulescmd
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/blueprint"
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -27,6 +30,8 @@ func NewCheck() *cobra.Command {
 		Long: `Check reads rule files, or folders of them, as one rule set and reports everything that is wrong, each problem with
 its file, line and column. Without a path it takes the rules of the configuration, else the folder rules, else this folder. Of several workspaces,
 those of the configuration or folders that have a quando.yaml of their own, each is checked by itself.
+
+A template, which is a file with blanks, is checked with their defaults where it is named itself. In a folder of rules it is an error: it does not run.
 
 The configuration is checked too: its keys, and that rules call only the systems of http_request.allow.
 
@@ -101,7 +106,32 @@ func workspacesToCheck(cmd *cobra.Command, paths []string, report *cli.Report) (
 	if err != nil {
 		return nil, err
 	}
+	named := len(files)
+	files = slices.DeleteFunc(files, func(f *rules.File) bool {
+		return f.Template && slices.Contains(paths, f.Name) && checkTemplate(report, f.Name)
+	})
+	if len(files) == 0 && named > 0 {
+		return nil, nil
+	}
 	return finder.split(files)
+}
+
+// checkTemplate checks a template that was named itself, with the defaults of its blanks. One that
+// is found in a folder of rules is a mistake, which checking the rules reports.
+func checkTemplate(report *cli.Report, name string) bool {
+	text, err := cli.ReadBounded(name)
+	if err != nil {
+		return false
+	}
+	template, problems := blueprint.Parse(builtin.Catalog(), name, text)
+	set := &rules.Set{}
+	if template != nil {
+		var more rules.Problems
+		set, more = template.Check(rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+		problems = append(problems, more...)
+	}
+	report.Add(1, set, problems.Sort())
+	return true
 }
 
 // engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook

@@ -9,16 +9,20 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/blueprint"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/store"
+	gallery "github.com/quandohq/quando/rules/templates"
 )
 
 //go:embed templates
@@ -30,13 +34,18 @@ const editorLine = "# yaml-language-server: $schema=../quando.schema.json\n"
 // NewInit returns the command init, which begins a project.
 func NewInit() *cobra.Command {
 	var template string
-	var list bool
+	var list, print bool
+	var set []string
 	cmd := &cobra.Command{
 		Use:   "init [dir]",
 		Short: "Begin a project: a configuration, a rule and its tests",
 		Long: `Init writes a configuration, a rule from a template, its tests, the JSON Schema for your editor and a .gitignore into a folder, this one
-unless another is named. It never overwrites: when one of the files is there already it exits with 2 and writes nothing.`,
-		Example: "  quando init\n  quando init desk --template sla-escalation\n  quando init --list",
+unless another is named. It never overwrites: when one of the files is there already it exits with 2 and writes nothing.
+
+A template has blanks, such as a sector or a time. --set gives one its value; the others have their defaults. A template may also be a file of one's
+own. With values of your own, the tests of the template are not written: they are about its defaults. --print prints the rule and writes nothing, for a
+project that there is already.`,
+		Example: "  quando init\n  quando init desk --template sla-escalation --set first=10m --set sector=Gerência\n  quando init --print --template ours.yaml > rules/ours.yaml\n  quando init --list",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list || template == "list" {
@@ -47,7 +56,15 @@ unless another is named. It never overwrites: when one of the files is there alr
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			project, err := newProject(template)
+			rule, err := fillTemplate(template, set)
+			if err != nil {
+				return err
+			}
+			if print {
+				_, err := cmd.OutOrStdout().Write(rule.text)
+				return err
+			}
+			project, err := newProject(rule)
 			if err != nil {
 				return err
 			}
@@ -59,7 +76,9 @@ unless another is named. It never overwrites: when one of the files is there alr
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&template, "template", "away-reply", "the `name` of the rule to begin with; list names them all")
+	cmd.Flags().StringVar(&template, "template", "away-reply", "the `name` of the rule to begin with, or a template's file; list names them all")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "the value of a blank, as `name=value`; a comma stands between several")
+	cmd.Flags().BoolVar(&print, "print", false, "print the rule, and write no project")
 	cmd.Flags().BoolVar(&list, "list", false, "print the names of the templates, and what each does")
 	return cmd
 }
@@ -88,25 +107,90 @@ type projectFile struct {
 	mine bool // one's own may stay in its place
 }
 
-func newProject(template string) (project, error) {
-	if names := examples.Names(); !slices.Contains(names, template) {
-		hint := source.DidYouMean(template, names).String()
-		if hint == "" {
-			hint = "quando init --list names them"
+// A filledTemplate is the rule that a template gives.
+type filledTemplate struct {
+	name  string
+	text  []byte
+	tests []byte // nil if there are none for these values
+}
+
+// fillTemplate fills in one of the templates, or a file, with values as name=value.
+func fillTemplate(name string, set []string) (filledTemplate, error) {
+	text, ours := gallery.Text(name)
+	file := name + ".yaml"
+	if !ours {
+		if !store.IsRuleFile(filepath.Base(name)) {
+			hint := source.DidYouMean(name, gallery.Names()).String()
+			if hint == "" {
+				hint = "quando init --list names them"
+			}
+			return filledTemplate{}, fmt.Errorf("there is no template %q (%s)", name, hint)
 		}
-		return nil, fmt.Errorf("there is no template %q (%s)", template, hint)
+		var err error
+		if text, err = cli.ReadBounded(name); err != nil {
+			return filledTemplate{}, err
+		}
+		file, name = name, strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
+	template, problems := blueprint.Parse(builtin.Catalog(), file, text)
+	if template == nil {
+		return filledTemplate{}, problems
+	}
+	if _, problems := template.Check(rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside}); problems.HasErrors() {
+		return filledTemplate{}, problems
+	}
+	values, err := valuesOf(template, set)
+	if err != nil {
+		return filledTemplate{}, err
+	}
+	filled, wrong, err := template.Fill(values)
+	for _, w := range wrong {
+		err = errors.Join(err, fmt.Errorf("--set %s: %w", w.Blank.Name, w))
+	}
+	out := filledTemplate{name: name, text: filled}
+	if ours && len(set) == 0 {
+		out.tests = cli.Embedded(examples.FS(), path.Join(name, examples.TestsFile))
+	}
+	return out, err
+}
+
+// valuesOf reads values that are given as name=value.
+func valuesOf(template *blueprint.Template, set []string) (map[string][]string, error) {
+	values := make(map[string][]string)
+	for _, one := range set {
+		name, value, ok := strings.Cut(one, "=")
+		blank := template.Blank(name)
+		if !ok || blank == nil {
+			var blanks []string
+			for _, b := range template.Blanks {
+				blanks = append(blanks, fmt.Sprintf("\n  %s=%s  %s", b.Name, strings.Join(b.Default, ","), b.Words.In(phrases.English)))
+			}
+			return nil, fmt.Errorf("--set %s names no blank; the template has%s", one, strings.Join(blanks, ""))
+		}
+		values[name] = []string{value}
+		if blank.Type.IsList() {
+			values[name] = strings.Split(value, ",")
+		}
+	}
+	return values, nil
+}
+
+func newProject(rule filledTemplate) (project, error) {
 	schema, err := rules.JSONSchema(builtin.Catalog())
 	if err != nil {
 		return nil, err
 	}
-	return project{
+	p := project{
 		{"quando.yaml", "the configuration", cli.Embedded(templates, "templates/quando.yaml"), false},
-		{"rules/" + template + ".yaml", "the rule", append([]byte(editorLine), cli.Embedded(examples.FS(), path.Join(template, examples.RulesFile))...), false},
-		{"rules/" + template + "_test.yaml", "its tests", append([]byte(editorLine), cli.Embedded(examples.FS(), path.Join(template, examples.TestsFile))...), false},
-		{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n'), false},
-		{".gitignore", "keeps the journal and secrets out of git", cli.Embedded(templates, "templates/gitignore"), true},
-	}, nil
+		{"rules/" + rule.name + ".yaml", "the rule", append([]byte(editorLine), rule.text...), false},
+	}
+	if rule.tests != nil {
+		p = append(p, projectFile{"rules/" + rule.name + "_test.yaml", "its tests", append([]byte(editorLine), rule.tests...), false})
+	}
+	return append(p,
+		projectFile{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n'), false},
+		projectFile{".gitignore", "keeps the journal and secrets out of git", cli.Embedded(templates, "templates/gitignore"), true},
+	), nil
 }
 
 // write puts the files into the folder, all of them or none, and returns them. One's own .gitignore
