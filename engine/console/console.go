@@ -187,6 +187,8 @@ type Console struct {
 	checked   checking      // texts of rules
 	trying    chan struct{} // one token per running trial
 	saving    sync.Mutex    // of rule files
+	index     ruleIndex
+	changed   lastChanges
 	handler   http.Handler
 }
 
