@@ -32,7 +32,9 @@ type rulePage struct {
 	Here     string
 	More     string // all of its runs
 	Edit     string // where it is written; empty is not here, or not by this person
+	Was      string // the sum of its file
 	History  string // of its file; empty is none
+	Change   lastChange
 	Stages   []rules.Stage
 }
 
@@ -73,6 +75,7 @@ func (c *Console) rule(q *request) error {
 	}
 	if r != nil {
 		p.Sentence, p.Picture, p.YAML, p.File = q.words().Sentence(r), picture.Flow(q.words(), r), sourceOf(space, r), filepath.Base(r.File)
+		p.Change = c.changeOf(q, space, r)
 	}
 	if r != nil || broken != nil {
 		c.showEditing(q, &p, space, id)
