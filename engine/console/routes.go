@@ -44,6 +44,8 @@ var pageRoutes = []route{
 	{"POST /resume", Operator, (*Console).resume},
 	{"POST /mute", Operator, (*Console).mute},
 	{"POST /mend", Operator, (*Console).mend},
+	{"GET /rules/{workspace}/{rule}/start", Operator, (*Console).askStart},
+	{"POST /rules/{workspace}/{rule}/start", Operator, (*Console).start},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
 	{"POST /simulator/{what}", Editor, (*Console).play},
 	{"POST /logout", Viewer, (*Console).logout},

@@ -29,6 +29,7 @@ type rulePage struct {
 	Runs     []runView
 	Safety   engine.Safety
 	Acts     bool
+	Starts   bool // the user may start it by hand
 	Here     string
 	More     string // all of its runs
 	Edit     string // where it is written; empty is not here, or not by this person
@@ -69,6 +70,7 @@ func (c *Console) rule(q *request) error {
 		return errNotFound
 	}
 	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
+	p.Starts = p.Acts && c.startable(set, r)
 	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
 	if broken != nil {
 		p.Problems, p.File = broken.Problems.In(q.words().RulesLanguage()), filepath.Base(broken.File)
