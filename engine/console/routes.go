@@ -33,6 +33,7 @@ var pageRoutes = []route{
 	{"GET /conversations", Viewer, (*Console).conversations},
 	{"GET /conversation", Viewer, (*Console).conversation},
 	{"GET /calendars", Viewer, (*Console).calendars},
+	{"GET /variables", Viewer, (*Console).variables},
 	{"GET /health", Viewer, (*Console).health},
 	{"GET /audit", Viewer, (*Console).audit},
 	{"GET /simulator", Viewer, (*Console).simulator},

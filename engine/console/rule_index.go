@@ -13,9 +13,12 @@ import (
 // An indexedRule is what a rule says and uses.
 type indexedRule struct {
 	text      string // folded, without secrets: its id, name, description, tags and every value
-	vars      []string
+	vars      []indexedVar
 	calendars []string
 }
+
+// An indexedVar is a variable that a rule uses.
+type indexedVar struct{ name, value string }
 
 // A ruleIndex caches what the rules of each workspace say. Reading one rule takes as long as a
 // request for all of them may.
@@ -52,7 +55,10 @@ func indexRule(r *rules.Rule) (one indexedRule) {
 		for _, p := range file.Root.Pairs {
 			switch p.Key.Value {
 			case "vars":
-				one.vars, parts = keysOf(p.Value), valuesOf(parts, p.Value)
+				for _, v := range p.Value.Pairs {
+					one.vars = append(one.vars, indexedVar{v.Key.Value, v.Value.Flow()})
+				}
+				parts = valuesOf(parts, p.Value)
 			case "calendars":
 				one.calendars = keysOf(p.Value)
 				parts = append(parts, one.calendars...)

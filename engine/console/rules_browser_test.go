@@ -28,7 +28,7 @@ func TestRuleListInABrowser(t *testing.T) {
 	b.until(`document.querySelector("#startfound input:checked")`)
 	b.follow("main button.go")
 	b.sees("The start is recorded, once.")
-	paths := []struct{ name, path string }{{"rules-groups", "/rules?fold=routing"}, {"rule-edit", "/rules/default/vip"}, {"delete", "/rules/default/vip/delete"}, {"deleted", "/deleted"}, {"start", "/rules/default/campaign/start?q=Marina"}}
+	paths := []struct{ name, path string }{{"rules-groups", "/rules?fold=routing"}, {"rule-edit", "/rules/default/vip"}, {"delete", "/rules/default/vip/delete"}, {"deleted", "/deleted"}, {"variables", "/variables"}, {"start", "/rules/default/campaign/start?q=Marina"}}
 	for _, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)

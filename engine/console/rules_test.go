@@ -195,3 +195,20 @@ func BenchmarkRuleList(b *testing.B) {
 		})
 	}
 }
+
+// TestVariables shows what rules share, by which rules, and no secrets.
+func TestVariables(t *testing.T) {
+	d := newEditorDesk(t)
+	d.write("desk.yaml", strings.Replace(listedRules, "good morning", `"{{ vars.plans[1] }}"`, 1))
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	page := d.page("/variables")
+	_, plans, _ := strings.Cut(page, "<bdi>plans</bdi>")
+	if got := strings.Join(listed(plans), " "); got != "morning vip" || !strings.Contains(plans, "used by 2 rules") || !strings.Contains(plans, "silver") {
+		t.Errorf("%s\n%s", got, page)
+	}
+	if strings.Contains(page, "swordfish") || !strings.Contains(page, "<bdi>api_token</bdi>") {
+		t.Error("a secret is shown, or its name is not")
+	}
+}

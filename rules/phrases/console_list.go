@@ -70,6 +70,13 @@ var consoleList = table{
 	"audit.save.delete":    {"deleted a rule", "excluiu uma regra"},
 	"audit.save.undelete":  {"brought back a rule", "trouxe uma regra de volta"},
 
+	"variables.title":     {"Shared values", "Valores compartilhados"},
+	"variables.help":      {"Variables and calendars that rules use. A variable belongs to its file; who changes it there changes it for these rules.", "Variáveis e calendários que as regras usam. Uma variável pertence ao seu arquivo; quem a altera ali altera para estas regras."},
+	"variables.vars":      {"Variables", "Variáveis"},
+	"variables.used.one":  {"used by %s rule", "usada por %s regra"},
+	"variables.used.many": {"used by %s rules", "usada por %s regras"},
+	"variables.none":      {"No rule uses a variable or a calendar.", "Nenhuma regra usa uma variável ou um calendário."},
+
 	"start.link":         {"Start by hand", "Iniciar manualmente"},
 	"start.title":        {"Start “%s” by hand", "Iniciar “%s” manualmente"},
 	"start.stage.live":   {"It acts at once, for real.", "Ela age na hora, de verdade."},
