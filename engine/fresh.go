@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -155,4 +156,16 @@ func (v *visit) acquireWorker(ctx context.Context) bool {
 		}
 	}
 	return v.hasWorker
+}
+
+// ManualEvent returns the event with which a person starts one rule. Its id is made of the key, so
+// that the journal records it once however often it is sent. A conversation_id among the data is
+// the conversation that it is about.
+func ManualEvent(workspace, rule, key string, at time.Time, data map[string]any) rules.Event {
+	id, at := "manual/"+key, at.Truncate(time.Microsecond)
+	lane := "event:" + id
+	if conversation, ok := data["conversation_id"].(string); ok && conversation != "" {
+		lane = actions.ConversationLane(strings.TrimPrefix(conversation, actions.ConversationLane("")))
+	}
+	return rules.Event{Workspace: workspace, ID: id, Type: "manual", Rule: rule, Lane: lane, CreatedAt: at, ReceivedAt: at, Data: data}
 }

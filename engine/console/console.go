@@ -61,6 +61,9 @@ type Options struct {
 	// wait. Without it the engine reloads them at its next interval; calls do not begin either way.
 	ReloadHolds func(ctx context.Context, now time.Time) error
 
+	// Accept records events for the engine, each id once. Without it, rules are not started by hand.
+	Accept func(ctx context.Context, events ...rules.Event) ([]bool, error)
+
 	// Limits returns the state of the rate limiters. May be nil.
 	Limits func() []Limit
 
@@ -187,6 +190,8 @@ type Console struct {
 	checked   checking      // texts of rules
 	trying    chan struct{} // one token per running trial
 	saving    sync.Mutex    // of rule files
+	index     ruleIndex
+	changed   lastChanges
 	handler   http.Handler
 }
 

@@ -177,6 +177,9 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 		},
 	}
 	d.options.ReloadHolds = func(ctx context.Context, now time.Time) error { return d.engine.ReloadHolds(ctx, now) }
+	d.options.Accept = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+		return d.engine.Accept(ctx, events...)
+	}
 	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
 	d.options.Limits = func() []Limit {
 		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}

@@ -113,6 +113,9 @@ func (c *Console) showEditing(q *request, p *rulePage, w *Workspace, id string) 
 	p.History = historyLink(w.Name, name)
 	if q.editable(w.Name) {
 		p.Edit, p.Export = writeLink(w.Name, "rule", id), "/write/export?workspace="+escapeQuery(w.Name)+"&rule="+escapeQuery(id)
+		if file, err := w.Editing.Store.Read(name); err == nil {
+			p.Was = file.Sum
+		}
 		if p.Rule != nil {
 			p.Stages = []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 		}

@@ -95,6 +95,10 @@ func changeKind(w words.Language, kind string) string {
 	if n, ok := strings.CutPrefix(kind, "restore "); ok {
 		return w.T("history.restored", n)
 	}
+	word, rule, _ := strings.Cut(kind, " ")
+	if w.Knows("history.kind." + word) {
+		return strings.TrimSpace(w.T("history.kind."+word) + " " + engine.Harmless(rule))
+	}
 	if kind == "test" {
 		return w.T("history.test")
 	}

@@ -44,7 +44,7 @@ const layout = "layout.html"
 // pages are the templates, one for each page.
 var pages = []string{
 	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
-	"begin", "blanks", "write", "history", "totest",
+	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables",
 }
 
 // menu are the pages that every console has.

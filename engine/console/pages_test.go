@@ -27,7 +27,7 @@ func (d *desk) everyPage() []string {
 	list := []string{
 		"/", "/rules", "/rules/default/remind", "/rules/default/broken", "/rules/default/tell-erp", "/runs", "/runs?state=failed&rule=breaks&since=24h", "/events", "/events?type=message.received&rule=greet",
 		"/conversations", "/conversations?q=Marina", "/conversations?q=" + url.QueryEscape(hostile), conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")),
-		"/calendars", "/calendars?span=x", "/health", "/audit", "/calendars?span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
+		"/variables", "/deleted", "/calendars", "/calendars?span=x", "/health", "/audit", "/calendars?span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
 	}
 	for _, c := range d.Overview(50, sandbox.ID{}).Conversations {
 		list = append(list, "/simulator?with="+c.ID.String())

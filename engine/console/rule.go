@@ -29,11 +29,14 @@ type rulePage struct {
 	Runs     []runView
 	Safety   engine.Safety
 	Acts     bool
+	Starts   bool // the user may start it by hand
 	Here     string
 	More     string // all of its runs
 	Edit     string // where it is written; empty is not here, or not by this person
 	Export   string // where its file is; empty as Edit
+	Was      string // the sum of its file
 	History  string // of its file; empty is none
+	Change   lastChange
 	Stages   []rules.Stage
 }
 
@@ -68,12 +71,14 @@ func (c *Console) rule(q *request) error {
 		return errNotFound
 	}
 	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
+	p.Starts = p.Acts && c.startable(set, r)
 	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
 	if broken != nil {
 		p.Problems, p.File = broken.Problems.In(q.words().RulesLanguage()), filepath.Base(broken.File)
 	}
 	if r != nil {
 		p.Sentence, p.Picture, p.YAML, p.File = q.words().Sentence(r), picture.Flow(q.words(), r), sourceOf(space, r), filepath.Base(r.File)
+		p.Change = c.changeOf(q, space, r)
 	}
 	if r != nil || broken != nil {
 		c.showEditing(q, &p, space, id)

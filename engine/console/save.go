@@ -201,18 +201,7 @@ func (c *Console) restore(q *request) error {
 // settle saves another version of a file outside of the editor, and returns to the page that asked
 // for it.
 func (c *Console) settle(q *request, f *draftFile, text string, by store.Change, said string) error {
-	if f.space.Editing.Store.ReadOnly() {
-		return errReadOnly
-	}
-	f.text = text
-	wrong, err := c.saveRight(q, f, by)
-	if len(wrong) > 0 {
-		return problem(http.StatusUnprocessableEntity, "error.wrong", engine.Harmless(wrong[0].Error()))
-	}
-	if errors.Is(err, store.ErrChanged) {
-		return problem(http.StatusConflict, "error.changed")
-	}
-	if err != nil {
+	if err := c.replaceText(q, f, text, by); err != nil {
 		return err
 	}
 	return q.back(said)

@@ -16,6 +16,12 @@ document.addEventListener("htmx:afterSwap", (event) => {
   event.target.querySelectorAll("details").forEach((d, i) => { if (unfolded.has(i)) d.open = true; });
 });
 
+// What a person searches for while typing stays in the address, as if the form had been sent.
+document.addEventListener("htmx:afterSettle", (event) => {
+  const config = event.detail.requestConfig;
+  if (config && config.elt.matches("form[data-address]")) history.replaceState(null, "", event.detail.pathInfo.finalRequestPath);
+});
+
 // Escape closes a form that asks whether one is sure.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;

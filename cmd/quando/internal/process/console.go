@@ -28,7 +28,10 @@ func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:         p.present,
 		ReloadHolds: func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
-		Access:      access(c),
+		Accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			return p.Engine.Accept(ctx, events...)
+		},
+		Access: access(c),
 	}
 	for i, u := range p.Units {
 		b := p.Books[i]

@@ -16,6 +16,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/view"
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
@@ -47,7 +48,7 @@ The running engine does it; without one it happens as soon as an engine runs. It
 				if err := canFire(v, cmd, f.workspace, args[0]); err != nil {
 					return err
 				}
-				e := f.event(args[0], data)
+				e := engine.ManualEvent(f.workspace, args[0], uuid.NewString(), cli.Now(), data)
 				fresh, err := v.Accept(cmd.Context(), []rules.Event{e})
 				if err != nil {
 					return fmt.Errorf("record the event: %w", err)
@@ -105,16 +106,6 @@ func (f *fireFlags) readData(in io.Reader) (map[string]any, error) {
 		data[key] = f.conversation
 	}
 	return data, nil
-}
-
-// event makes the event that starts the rule.
-func (f *fireFlags) event(rule string, data map[string]any) rules.Event {
-	id, at := "manual/"+uuid.NewString(), cli.Now().Truncate(time.Microsecond)
-	lane := "event:" + id
-	if conversation, ok := data["conversation_id"].(string); ok && conversation != "" {
-		lane = conversationLane(conversation)
-	}
-	return rules.Event{Workspace: f.workspace, ID: id, Type: "manual", Rule: rule, Lane: lane, CreatedAt: at, ReceivedAt: at, Data: data}
 }
 
 // canFire refuses a rule that an engine would not know. Without a configuration it cannot tell.

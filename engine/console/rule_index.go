@@ -1,0 +1,103 @@
+package console
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// An indexedRule is what a rule says and uses.
+type indexedRule struct {
+	text      string // folded, without secrets: its id, name, description, tags and every value
+	vars      []indexedVar
+	calendars []string
+}
+
+// An indexedVar is a variable that a rule uses.
+type indexedVar struct{ name, value string }
+
+// A ruleIndex caches what the rules of each workspace say. Reading one rule takes as long as a
+// request for all of them may.
+type ruleIndex struct {
+	mu    sync.Mutex
+	known map[string]map[*rules.Rule]indexedRule // by workspace
+}
+
+// of returns the index of a set. It forgets rules that are no longer in the set.
+func (x *ruleIndex) of(workspace string, set *rules.Set) map[*rules.Rule]indexedRule {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	was, now := x.known[workspace], make(map[*rules.Rule]indexedRule, len(set.Rules))
+	for _, r := range set.Rules {
+		one, ok := was[r]
+		if !ok {
+			one = indexRule(r)
+		}
+		now[r] = one
+	}
+	if x.known == nil {
+		x.known = map[string]map[*rules.Rule]indexedRule{}
+	}
+	x.known[workspace] = now
+	return now
+}
+
+// indexRule reads a rule. Secrets are removed first: otherwise a search could guess them letter by
+// letter.
+func indexRule(r *rules.Rule) (one indexedRule) {
+	parts := append([]string{r.ID, r.Name, r.Description}, r.Tags...)
+	file, problems := source.Read(r.File, []byte(redact.File(r.Source())))
+	if !problems.HasErrors() && file.Root != nil {
+		for _, p := range file.Root.Pairs {
+			switch p.Key.Value {
+			case "vars":
+				for _, v := range p.Value.Pairs {
+					one.vars = append(one.vars, indexedVar{v.Key.Value, v.Value.Flow()})
+				}
+				parts = valuesOf(parts, p.Value)
+			case "calendars":
+				one.calendars = keysOf(p.Value)
+				parts = append(parts, one.calendars...)
+			case "rules":
+				parts = valuesOf(parts, p.Value)
+			}
+		}
+	}
+	one.text = journal.FoldText(strings.Join(parts, " \n "))
+	return one
+}
+
+func keysOf(n *source.Node) (keys []string) {
+	for _, p := range n.Pairs {
+		keys = append(keys, p.Key.Value)
+	}
+	return keys
+}
+
+// valuesOf appends every scalar below a node.
+func valuesOf(list []string, n *source.Node) []string {
+	if n.Kind == source.Scalar {
+		return append(list, n.Value)
+	}
+	for _, item := range n.Items {
+		list = valuesOf(list, item)
+	}
+	for _, p := range n.Pairs {
+		list = valuesOf(list, p.Value)
+	}
+	return list
+}
+
+// matches reports whether a folded text holds every word of a folded query.
+func matches(text, query string) bool {
+	for word := range strings.FieldsSeq(query) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
