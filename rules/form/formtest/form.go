@@ -147,7 +147,7 @@ func (m *Maker) Form(id string) form.Form {
 // When makes up what starts a rule.
 func (m *Maker) When() form.When {
 	if Often(m.Rand, 3) {
-		return form.When{Events: m.some(append(Events, "manual"))}
+		return form.When{Events: m.some(slices.Concat(Events, []string{"manual"}))}
 	}
 	s := &form.Schedule{}
 	switch m.IntN(3) {
