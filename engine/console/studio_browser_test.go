@@ -55,8 +55,8 @@ func (p *person) focused(selector string) {
 	p.until(fmt.Sprintf(`document.activeElement && document.activeElement.matches(%q)`, selector))
 }
 
-// buildsTheAwayReply builds a rule that answers once while the office is closed, from an empty page.
-// Quietly, it keeps out of what the team is still talking about.
+// buildsTheAwayReply builds a rule that answers once while the office is closed, from an empty
+// page. Quietly, it keeps out of what the team is still talking about.
 func (p *person) buildsTheAwayReply(quietly bool) {
 	p.t.Helper()
 	p.until(railIsThere)

@@ -109,8 +109,8 @@ func (b *browser) begins(text string) {
 	b.presses(text)
 }
 
-// TestATextWithChips writes a message with the keyboard alone: chips are inserted by a slash, removed
-// as a whole and brought back, and the text below stays plain.
+// TestATextWithChips writes a message with the keyboard alone: chips are inserted by a slash,
+// removed as a whole and brought back, and the text below stays plain.
 func TestATextWithChips(t *testing.T) {
 	b := newTextField(t)
 	b.has("Olá {{ contact.first_name }}! Estamos fechados e voltamos {{ next_open('office').Format('Monday, 15:04') }}. É urgente?",
@@ -144,7 +144,8 @@ func TestATextWithChips(t *testing.T) {
 	b.presses("y", chromedp.ModifierCtrl)
 	b.has("Oi {{ contact.first_name }}, até \ne/ou 1/2 / sim", "Oi [primeiro nome do cliente], até \ne/ou 1/2 / sim")
 
-	// An expression that is typed is a chip by hand as soon as it is closed, until the console has words for it.
+	// An expression that is typed is a chip by hand as soon as it is closed, until the console has
+	// words for it.
 	b.begins("Nº {{ attendance.protocol }} {{ upper('}}') }}")
 	b.has("Nº {{ attendance.protocol }} {{ upper('}}') }}", "Nº [protocolo] [upper('}}')]")
 	b.until(`document.querySelector("#field .text-chip-hand").getAttribute("aria-label") === "à mão: upper('}}')"`)
@@ -190,8 +191,8 @@ func TestTheCursorStopsOnAChip(t *testing.T) {
 	}
 }
 
-// TestAChipIsItsExpression shows that the expression is what is copied, that a pasted one is a chip,
-// and where an expression ends.
+// TestAChipIsItsExpression shows that the expression is what is copied, that a pasted one is a
+// chip, and where an expression ends.
 func TestAChipIsItsExpression(t *testing.T) {
 	b := newTextField(t)
 	b.begins("Oi {{ contact.name }}")

@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A Conditions makes up expressions as people write them, together with what they must be read as. It
-// shares no code with the printer.
+// A Conditions makes up expressions as people write them, together with what they must be read as.
+// It shares no code with the printer.
 type Conditions struct {
 	*rand.Rand
 	Plain   bool   // texts are easy

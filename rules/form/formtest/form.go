@@ -147,7 +147,7 @@ func (m *Maker) Form(id string) form.Form {
 // When makes up what starts a rule.
 func (m *Maker) When() form.When {
 	if Often(m.Rand, 3) {
-		return form.When{Events: m.some(append(Events, "manual"))}
+		return form.When{Events: m.some(slices.Concat(Events, []string{"manual"}))}
 	}
 	s := &form.Schedule{}
 	switch m.IntN(3) {
@@ -293,7 +293,7 @@ func (m *Maker) Arg(a rules.Arg, depth int) form.Arg {
 				value.Name = m.NewID("value")
 			}
 			if a.Kind == rules.KindSettings && !Often(m.Rand, 3) {
-				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: 1 }", "true", "[]", "null", "{ a: [1, { b: '{{ contact.name }}' }] }")
+				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: 1 }", "true", "[]", "null", `{ a: [1, { b: "{{ contact.name }}" }] }`)
 			}
 			if a.Kind == rules.KindQuery && !Often(m.Rand, 3) {
 				value.Text, value.As, value.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "true")
@@ -313,7 +313,7 @@ func (m *Maker) Arg(a rules.Arg, depth int) form.Arg {
 	case rules.KindData:
 		out.Text = m.Text()
 		if m.IntN(2) == 0 {
-			out.Text, out.As, out.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: { b: 1 } }", "true", "{ a: 1, b: [x, '{{ contact.name }}'] }")
+			out.Text, out.As, out.YAML = "", form.AsYAML, One(m.Rand, "5", "[1, two]", "{ a: { b: 1 } }", "true", `{ a: 1, b: [x, "{{ contact.name }}"] }`)
 		}
 	default:
 		out.Text = m.Text()

@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// data shows a value of any shape: each text, number and flag in it as a chip, and a list of them as
-// one. The path leads to its YAML.
+// data shows a value of any shape: each text, number and flag in it as a chip, and a list of them
+// as one. The path leads to its YAML.
 func (w *writer) data(path, label, yaml string, scope sentence.Scope) []Chip {
 	n, err := source.ParseValue(yaml)
 	if err != nil {

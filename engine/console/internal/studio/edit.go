@@ -18,8 +18,8 @@ var ErrEdit = errors.New("the change does not fit the rule")
 //
 // A path leads into the form as JSON: /do/1/args/text. An argument is named, also one that is not
 // there yet. The segments ~if and ~value lead into the model of the expression at that place:
-// /if/~if/of/0/blanks/label. Others lead into a text: ~data into YAML, whose parts are numbered, and
-// ~cron into a timetable.
+// /if/~if/of/0/blanks/label. Others lead into a text: ~data into YAML, whose parts are numbered,
+// and ~cron into a timetable.
 type Edit struct {
 	Op    Op     `json:"op"`
 	Path  string `json:"path"`
@@ -335,8 +335,8 @@ func withoutID(value any) any {
 	return value
 }
 
-// withoutEmpty removes arguments without a value from a part that is put into a rule. Those that the
-// rule has already stay as they are: an empty text can be meant.
+// withoutEmpty removes arguments without a value from a part that is put into a rule. Those that
+// the rule has already stay as they are: an empty text can be meant.
 func withoutEmpty(at any) any {
 	switch v := at.(type) {
 	case map[string]any:

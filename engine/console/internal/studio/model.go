@@ -124,8 +124,8 @@ func likeOld(old, value any) any {
 	return value
 }
 
-// withCondition inserts a condition into a group. One that is no group becomes a group of all; where
-// there is none it is the condition itself.
+// withCondition inserts a condition into a group. One that is no group becomes a group of all;
+// where there is none it is the condition itself.
 func withCondition(at any, n int, value any) (any, error) {
 	c, ok := at.(map[string]any)
 	if !ok && at != nil {

@@ -181,8 +181,8 @@ func (w *writer) scope(before []form.Step) sentence.Scope {
 	return sentence.NewScope(w.Catalog, w.form, w.Vars, before)
 }
 
-// sentence fills a pattern: {name} is the pieces of an argument, and what stands in brackets is left
-// out where no argument in it has any.
+// sentence fills a pattern: {name} is the pieces of an argument, and what stands in brackets is
+// left out where no argument in it has any.
 func fill(pattern string, pieces func(name string) []Piece) []Piece {
 	var out []Piece
 	add := func(words string) {

@@ -224,8 +224,8 @@ func TestNoCodeInExamples(t *testing.T) {
 	}
 }
 
-// TestEveryVerbHasASentence shows that a step of any verb is told in words of its own, and that a new
-// one asks for what it needs.
+// TestEveryVerbHasASentence shows that a step of any verb is told in words of its own, and that a
+// new one asks for what it needs.
 func TestEveryVerbHasASentence(t *testing.T) {
 	t.Parallel()
 	for _, l := range words.Languages {
