@@ -15,7 +15,8 @@ import (
 // A Type says what a person chooses or types for a blank.
 type Type string
 
-// The types of blanks, which are rules.BlankTypes. Those that name something of the service are called as in rules.Arg.Refers.
+// The types of blanks, which are rules.BlankTypes. Those that name something of the service are
+// called as in rules.Arg.Refers.
 const (
 	Text     Type = "text"
 	TextList Type = "words" // one or several texts
