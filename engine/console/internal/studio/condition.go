@@ -96,6 +96,9 @@ func (w *writer) blank(path string, c sentence.Condition, p sentence.Piece) Piec
 	if term.Kind != "" && chip.Picker == "value" {
 		chip.Term = term.Kind
 	}
+	if term.Kind == sentence.Number && chip.Picker == "one" { // compared as a number, no name fits
+		chip.Picker, chip.Term = "number", sentence.Number
+	}
 	return Piece{Chip: &chip}
 }
 
