@@ -147,7 +147,7 @@ func (d *desk) post(path string, fields ...string) (int, string, http.Header) {
 
 // textareaOf returns what stands in the first large field of a page.
 func textareaOf(page string) string {
-	_, rest, _ := strings.Cut(page, "<textarea")
+	_, rest, _ := strings.Cut(page, `name="text"`)
 	_, rest, _ = strings.Cut(rest, ">\n")
 	text, _, _ := strings.Cut(rest, "</textarea>")
 	return html.UnescapeString(text)
