@@ -163,13 +163,18 @@ func (v *visit) continueRuns(ctx context.Context) error {
 	return v.walkDue(ctx, v.now())
 }
 
-// walkDue takes the steps of the runs that were due at the time by.
+// walkDue takes the steps of the runs that were due at the time by, the oldest first.
 func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 	if !slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool { return v.due(r, by) }) {
 		return nil
 	}
 	runs := slices.Clone(v.lane.Runs)
-	slices.SortFunc(runs, func(a, b *journal.Run) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(runs, func(a, b *journal.Run) int {
+		if a.ID == 0 || b.ID == 0 {
+			return cmp.Compare(b.ID, a.ID) // a run that is not recorded yet has no id, and is the youngest
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
 	for _, r := range runs {
 		if v.stopped() {
 			return nil
