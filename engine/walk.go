@@ -235,6 +235,9 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	if taken.State.Finished() && (taken.State != journal.StepDone || !hasSubsteps(s)) {
 		return onward, k.restore(s, taken, rec)
 	}
+	if s.Off {
+		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(phrases.SwitchedOff))
+	}
 	if s.If != nil && !rec.Allowed {
 		met, err := k.eval.True(s.If)
 		if err != nil {

@@ -108,12 +108,20 @@ func (c *compiler) readsOnly(x *Expression, allowed func(name string) bool) bool
 }
 
 // identifiers collects the names that an expression reads.
-type identifiers struct{ found []string }
+type identifiers struct {
+	found   []string
+	results []string // of steps, as in steps.answer
+}
 
 // Visit collects a name.
 func (i *identifiers) Visit(node *ast.Node) {
-	if n, ok := (*node).(*ast.IdentifierNode); ok {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
 		i.found = append(i.found, n.Value)
+	case *ast.MemberNode:
+		if name, ok := n.Property.(*ast.StringNode); ok && isSteps(n.Node) {
+			i.results = append(i.results, name.Value)
+		}
 	}
 }
 

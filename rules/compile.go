@@ -50,6 +50,8 @@ type compiler struct {
 	expressions  int
 	patterns     int // their size
 	stepIDs      map[string]*source.Node
+	off          map[string]int  // the lines of the results of steps that are switched off
+	offSteps     int             // the steps that are switched off around what is compiled
 	sends        *source.Node    // the first send_message of the rule without a `to`
 	known        bool            // the rule has made sure that there is a conversation, or was warned
 	answers      map[string]bool // ids of the rule's steps that call other systems
@@ -286,6 +288,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		c.noteNeeds(x)
 		c.noteConversation(x, n, offset)
 		c.noteData(x, n, offset)
+		c.noteOff(x, n)
 		for _, i := range x.doubts {
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
 		}

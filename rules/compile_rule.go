@@ -27,6 +27,7 @@ func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.
 	before := len(c.problems)
 	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, nil, nil).Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
 	c.stepIDs, c.answers, c.sends, c.known = make(map[string]*source.Node), make(map[string]bool), nil, false
+	c.off = make(map[string]int)
 	c.used, c.usedVars = make(map[string]bool), make(map[string]bool)
 	defer func() { c.rule = nil }()
 	// One rule never takes the others down, not even through a bug in what checks it.

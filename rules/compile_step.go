@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/expr-lang/expr/ast"
+
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -14,7 +16,7 @@ import (
 const maxSteps = 200
 
 // stepKeys are the keys of a step beside its verb.
-var stepKeys = []string{"id", "if", "retry", "on_error", "even_if_muted"}
+var stepKeys = []string{"id", "if", "retry", "on_error", "even_if_muted", "enabled"}
 
 // reserved are words that cannot name a step, a value of `set` or an item of `for_each`.
 var reserved = []string{
@@ -104,6 +106,10 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 	if n.Kind == source.Mapping {
 		c.stepOptions(n, s, env)
 	}
+	if s.Off {
+		c.offSteps++
+		defer func() { c.offSteps-- }()
+	}
 	after := c.arguments(verb, args, s, env)
 	if s.ID != "" {
 		after = c.name(n.Get("id"), s, after)
@@ -161,6 +167,9 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 	if v := n.Get("even_if_muted"); v != nil {
 		c.evenIfMuted(v, s)
 	}
+	if v := n.Get("enabled"); v != nil {
+		c.enabled(v, s)
+	}
 	if v := n.Get("retry"); v != nil && c.mapping(v, "retry", "times", "for") {
 		if t := v.Get("times"); t != nil {
 			s.Retry.Times, _ = c.number(t, "times", 1000)
@@ -183,6 +192,36 @@ func (c *compiler) evenIfMuted(n *source.Node, s *Step) {
 	s.EvenIfMuted = choice == "true"
 }
 
+// enabled reads whether a step is switched off.
+func (c *compiler) enabled(n *source.Node, s *Step) {
+	switch choice, ok := c.choice(n, "enabled", []string{"true", "false"}); {
+	case !ok:
+	case choice == "true":
+		c.report(n, say("leave it out"), "a step is taken unless it has enabled: false")
+	default:
+		s.Off = true
+	}
+}
+
+// noteOff warns where an expression uses the result of a step that is switched off.
+func (c *compiler) noteOff(x *Expression, n *source.Node) {
+	if len(c.off) == 0 || c.offSteps > 0 {
+		return
+	}
+	node, err := x.env.parse(x.Text)
+	if err != nil {
+		return
+	}
+	names := &identifiers{}
+	ast.Walk(&node, names)
+	for _, name := range slices.Concat(names.found, names.results) {
+		if line := c.off[name]; line > 0 {
+			c.warn(n, say("switch the step in line %d on, or take this out", line), "%s is the result of a step that is switched off, so there is none", name)
+			return
+		}
+	}
+}
+
 // name defines a step's result under its id.
 func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment {
 	if s.Schema.Result == nil {
@@ -193,6 +232,9 @@ func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment
 		return env
 	}
 	c.stepIDs[s.ID] = id
+	if c.offSteps > 0 {
+		c.off[s.ID] = id.Line
+	}
 	c.answers[s.ID] = s.Schema.Outside
 	steps := env.names["steps"].with(Field{Name: s.ID, Type: s.Schema.Result})
 	return env.with(s.ID, s.Schema.Result).with("steps", steps)
@@ -243,7 +285,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	if atHand {
 		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
-	if s.Verb == vocabulary.SendMessage && given["to"] == nil && c.sends == nil {
+	if s.Verb == vocabulary.SendMessage && given["to"] == nil && c.sends == nil && c.offSteps == 0 {
 		c.sends = verb
 	}
 	env = c.control(s, given, env)

@@ -150,6 +150,7 @@ type Step struct {
 	Line    int
 
 	EvenIfMuted bool // its message is sent to muted conversations too
+	Off         bool // it is switched off: it is skipped
 
 	Schema     *Schema
 	Condition  *Expression   // of stop_if and wait_for; of wait, the time of its until

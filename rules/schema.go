@@ -179,6 +179,7 @@ func stepSchema(c *Catalog) object {
 		"retry":    object{"type": "object", "additionalProperties": false, "minProperties": 1, "description": "attempts in all, and for how long at most", "properties": object{"times": object{"$ref": "#/definitions/count"}, "for": object{"$ref": "#/definitions/duration"}}},
 		"on_error": object{"enum": []string{"stop", "continue"}, "description": "what happens when the step has failed for good"},
 
+		"enabled":       object{"enum": []bool{false}, "description": "false switches the step off: it is skipped"},
 		"even_if_muted": object{"type": "boolean", "description": "send to a muted conversation too"},
 	}
 	var verbs []object

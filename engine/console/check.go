@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type checked struct {
 	Stage    rules.Stage   `json:"stage,omitempty"`
 	Problems []problemView `json:"problems"`
 	Errors   int           `json:"errors"`
-	Rail     string        `json:"rail"`  // as a part of the page
+	Rail     []string      `json:"rail"`  // as parts of the page: what is before the steps, each step, and what is behind them
 	Words    string        `json:"words"` // the rule in words, as a part of the page
 }
 
@@ -161,12 +162,17 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
 	}
-	if out.Rail, err = q.renderPart("write", "rail", part); err != nil {
+	rail, err := q.renderPart("write", "rail", part)
+	if err != nil {
 		return nil, err
 	}
+	out.Rail = strings.Split(rail, railCut)
 	out.Words, err = q.renderPart("write", "inwords", part)
 	return out, err
 }
+
+// railCut stands between the parts of a rail. A text of a rule cannot hold it: it would be escaped.
+const railCut = "<!--cut-->"
 
 // railPart is what the rail of the page shows.
 type railPart struct {

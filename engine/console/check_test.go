@@ -61,10 +61,10 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	got := jsonOf[checked](d, "/write/check", "text", awayTemplate, "rule", "nobody")
-	if got.Errors > 0 || got.Rule != "away-reply" || !strings.Contains(got.Rail, "is closed") || !strings.Contains(got.Words, "a customer writes") {
+	if got.Errors > 0 || got.Rule != "away-reply" || !strings.Contains(strings.Join(got.Rail, ""), "is closed") || !strings.Contains(got.Words, "a customer writes") {
 		t.Errorf("a rule that uses the calendar of another file: %+v", got)
 	}
-	if got := jsonOf[checked](d, "/write/check", "text", "rules: [", "rule", "x"); !strings.Contains(got.Rail, "cannot be read as a rule just now") {
+	if got := jsonOf[checked](d, "/write/check", "text", "rules: [", "rule", "x"); !strings.Contains(strings.Join(got.Rail, ""), "cannot be read as a rule just now") {
 		t.Errorf("what cannot be read has a rail:\n%s", got.Rail)
 	}
 }
@@ -158,7 +158,7 @@ func TestEveryVerbHasACard(t *testing.T) {
 	for _, s := range d.options.Workspaces[0].Editing.Rules.Catalog.Schemas() {
 		text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - " + s.Verb + ": " + strings.ReplaceAll(s.Example, "\n", "\n        ") + "\n"
 		got := jsonOf[checked](d, "/write/check", "text", text, "rule", "x")
-		if !strings.Contains(got.Rail, `data-at="/do/0"`) || strings.Contains(got.Rail, "⟦") || strings.Contains(got.Rail, "%!") {
+		if !strings.Contains(strings.Join(got.Rail, ""), `data-at="/do/0"`) || strings.Contains(strings.Join(got.Rail, ""), "⟦") || strings.Contains(strings.Join(got.Rail, ""), "%!") {
 			t.Errorf("%s:\n%s", s.Verb, got.Rail)
 		}
 	}

@@ -190,3 +190,31 @@ tests:
 		r.fails(t, "shadow")
 	}
 }
+
+// TestSwitchedOff shows that a step that is switched off is skipped with all that is inside of it,
+// under every fault, and that the steps behind it are taken.
+func TestSwitchedOff(t *testing.T) {
+	t.Parallel()
+	r := tell(t, `
+rules:
+  - id: hello
+    when: message.received
+    do:
+      - { send_message: not sent, enabled: false }
+      - { wait_for: { event: message.received, timeout: 1h }, enabled: false }
+      - choose:
+          - if: "true"
+            do: [{ send_message: not sent either }]
+        enabled: false
+      - send_message: sent
+tests:
+  - name: it
+    start: 2026-11-09T10:00:00-03:00
+    given: { contacts: [{ name: Ana, phone: "+5511988887777" }] }
+    steps:
+      - { customer: Ana, says: Oi }
+      - { at: +10m, expect: [{ send_message: sent }] }
+    faults: all
+`)
+	r.passes(t)
+}

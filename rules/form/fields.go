@@ -144,6 +144,8 @@ func (s *Step) text(key string) *string {
 		return &s.OnError
 	case "even_if_muted":
 		return &s.EvenIfMuted
+	case "enabled":
+		return &s.Enabled
 	}
 	return nil
 }

@@ -86,6 +86,7 @@ type Step struct {
 	OnError string `json:"on_error,omitempty"` // stop or continue
 
 	EvenIfMuted string `json:"even_if_muted,omitempty"` // true or false
+	Enabled     string `json:"enabled,omitempty"`       // false for a step that is switched off
 
 	YAML string `json:"yaml,omitempty"` // the whole step
 }

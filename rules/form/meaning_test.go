@@ -51,7 +51,7 @@ func ruleWords(r *rules.Rule) string {
 		fmt.Fprintln(&b, "cancel", m.Event, expressionTexts(m.If))
 	}
 	for s := range r.Steps() {
-		fmt.Fprintf(&b, "%s %s id %q if %s retry %v on_error %s even if muted %v\n", s.Path, s.Verb, s.ID, expressionTexts(s.If), s.Retry, s.OnError, s.EvenIfMuted)
+		fmt.Fprintf(&b, "%s %s id %q if %s retry %v on_error %s even if muted %v off %v\n", s.Path, s.Verb, s.ID, expressionTexts(s.If), s.Retry, s.OnError, s.EvenIfMuted, s.Off)
 		fmt.Fprintf(&b, "  %s %v %v in %s as %q max %d\n", expressionTexts(s.Condition, s.In), s.Events, s.Span, expressionTexts(s.In), s.As, s.MaxItems)
 		for _, branch := range s.Branches {
 			fmt.Fprintf(&b, "  branch %s %d\n", expressionTexts(branch.If), len(branch.Do))

@@ -172,6 +172,7 @@ func (m *mutator) aStep(s *form.Step) {
 	m.text(&s.ID, true, "an_id")
 	m.text(&s.If, true, formtest.Expressions...)
 	m.text(&s.OnError, true, "stop", "continue")
+	m.text(&s.Enabled, true, "false")
 	if s.Verb == "send_message" {
 		m.text(&s.EvenIfMuted, true, "true", "false")
 	}

@@ -181,7 +181,7 @@ func (s shaper) step(step form.Step) tree {
 	switch {
 	case len(step.Args) == 0 && !main.Null:
 		value = tree{raw: "null"}
-		if step.ID == "" && step.If == "" && step.Retry == nil && step.OnError == "" && step.EvenIfMuted == "" && s.either() {
+		if step.ID == "" && step.If == "" && step.Retry == nil && step.OnError == "" && step.EvenIfMuted == "" && step.Enabled == "" && s.either() {
 			return text(step.Verb)
 		}
 	case len(step.Args) == 1 && step.Args[0].Name == schema.Main && own:
@@ -192,7 +192,7 @@ func (s shaper) step(step form.Step) tree {
 		}
 	}
 	t.put(step.Verb, value)
-	for _, p := range [][2]string{{"id", step.ID}, {"if", step.If}, {"on_error", step.OnError}, {"even_if_muted", step.EvenIfMuted}} {
+	for _, p := range [][2]string{{"id", step.ID}, {"if", step.If}, {"on_error", step.OnError}, {"even_if_muted", step.EvenIfMuted}, {"enabled", step.Enabled}} {
 		if p[1] != "" {
 			t.put(p[0], text(p[1]))
 		}

@@ -52,7 +52,7 @@ func (w writer) step(n *source.Node, old, s Step) *source.Wanted {
 	} else {
 		want[verb] = w.args(nil, nil, s.Args, schema)
 	}
-	for _, key := range []string{"id", "if", "on_error", "even_if_muted"} {
+	for _, key := range []string{"id", "if", "on_error", "even_if_muted", "enabled"} {
 		if text := *s.text(key); text != "" {
 			want[key] = word(fields.Get(key), text, key != "id")
 		}
@@ -60,7 +60,7 @@ func (w writer) step(n *source.Node, old, s Step) *source.Wanted {
 	if r := s.Retry; r != nil {
 		want["retry"] = recordOf(fields.Get("retry"), []string{"times", "for"}, []*string{&r.Times, &r.For})
 	}
-	pairs := merge(fields, want, []string{verb, "id", "if", "retry", "on_error", "even_if_muted"}, false)
+	pairs := merge(fields, want, []string{verb, "id", "if", "retry", "on_error", "even_if_muted", "enabled"}, false)
 	for i := range pairs {
 		if pairs[i].Key == verb && verb != s.Verb {
 			pairs[i].Key, pairs[i].Old = s.Verb, verb
@@ -70,7 +70,7 @@ func (w writer) step(n *source.Node, old, s Step) *source.Wanted {
 }
 
 func (s *Step) isBare() bool {
-	return len(s.Args) == 0 && s.ID == "" && s.If == "" && s.Retry == nil && s.OnError == "" && s.EvenIfMuted == ""
+	return len(s.Args) == 0 && s.ID == "" && s.If == "" && s.Retry == nil && s.OnError == "" && s.EvenIfMuted == "" && s.Enabled == ""
 }
 
 // standsAlone reports whether a verb without anything behind it has no arguments.

@@ -27,6 +27,7 @@ const (
 	GivenUp            Code = "reason.given_up"
 	CannotTell         Code = "reason.shadow.unknown"
 	If                 Code = "reason.if"
+	SwitchedOff        Code = "reason.off"
 	NoBranch           Code = "reason.choose.none"
 	Else               Code = "reason.choose.else"
 	Items              Code = "reason.for_each.items"
@@ -67,6 +68,7 @@ var engineReasons = table{
 	GivenUp:            {"given up after %d attempts: %s", "desistiu após %d tentativas: %s"},
 	CannotTell:         {"it cannot be told, because what it needs was not done: %s", "não se pode dizer, porque aquilo de que precisa não foi feito: %s"},
 	If:                 {"if: %s", "se: %s"},
+	SwitchedOff:        {"switched off", "desligado"},
 	NoBranch:           {"no branch", "nenhum caminho"},
 	Else:               {"else", "senão"},
 	Items:              {"%d items", "%d itens"},

@@ -15,16 +15,35 @@ export function keyOf(element) {
 // inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
 const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
 
+let shown = []; // the parts of the rail: what is before the steps, each step, and what is behind them
+
+// next returns the next rail. A card that is the same as before is only mentioned in it: a rule can have many of them, and most stay the same.
+export function next(parts) {
+  const now = make("div");
+  now.innerHTML = parts.map((part, i) => (i > 0 && i < parts.length - 1 && i < shown.length - 1 && part === shown[i] ? `<li data-same="${i - 1}"></li>` : part)).join("");
+  shown = parts;
+  return now;
+}
+
 // patch makes one part of the rail like another, and leaves alone what is the same.
 export function patch(old, now) {
   const [a, b] = [[...old.children], [...now.children]];
-  if (a.length !== b.length || a.some((e, i) => e.tagName !== b[i].tagName)) return old.replaceChildren(...now.childNodes);
+  const list = old.matches(".cards");
+  if (!list && a.length !== b.length || a.some((e, i) => b[i] && e.tagName !== b[i].tagName)) return old.replaceChildren(...whole(now).childNodes);
   a.forEach((e, i) => {
-    if (e.isEqualNode(b[i])) return;
-    if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(b[i]);
+    if (!b[i]) return e.remove();
+    if ("same" in b[i].dataset || e.isEqualNode(b[i])) return;
+    if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(whole(b[i]));
     for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
     patch(e, b[i]);
   });
+  old.append(...b.slice(a.length));
+}
+
+// whole puts the cards that are only mentioned where they are mentioned.
+function whole(part) {
+  part.querySelectorAll("[data-same]").forEach((e) => e.replaceWith(rail.querySelector(`[data-at="/do/${e.dataset.same}"]`)));
+  return part;
 }
 
 // The menu of a card is made when it is opened: a rule can have many cards.

@@ -1,6 +1,6 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
-import { closeMenu, keyOf, patch } from "./rail.js";
+import { closeMenu, keyOf, next, patch } from "./rail.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
 const page = document.getElementById("write");
@@ -48,7 +48,7 @@ page.classList.add("lively");
 function ask(path, more, form, signal) {
   const body = new URLSearchParams(form);
   for (const name of ["workspace", "file", "rule", "was"]) body.set(name, page.elements[name].value);
-  body.set("text", editor.text);
+  body.set("text", textarea.value);
   for (const [name, value] of Object.entries(more || {})) body.set(name, value);
   return fetch(path, { method: "POST", body, signal });
 }
@@ -68,14 +68,14 @@ async function look() {
 function send(edits, behind) {
   queue = queue.then(async () => {
     const mine = ++asked;
-    const before = editor.text;
+    const before = textarea.value;
     const answer = await ask("/write/edit", { edits: JSON.stringify(edits) }).catch(() => null);
     if (mine !== asked) return;
     refused = !answer || !answer.ok;
     unheard = !answer || answer.status === 401;
     resend = refused && unheard ? edits : null;
     const shown = await take(mine, answer);
-    if (shown && editor.text !== before) remember(before);
+    if (shown && textarea.value !== before) remember(before);
     if (shown && behind) behind();
   });
   return queue;
@@ -87,19 +87,24 @@ async function take(mine, answer) {
   const found = await answer.json();
   if (mine !== asked) return false;
   page.elements.rule.value = found.rule;
-  editor.set(found.text);
   textarea.value = found.text;
   showRail(found.rail);
+  showUnsaved();
+  setTimeout(() => mine === asked && showBeside(found)); // the rail is seen first
+  clearTimeout(trial);
+  if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
+  return true;
+}
+
+// showBeside shows what stands beside the rail: the YAML, the rule in words and the problems.
+function showBeside(found) {
+  editor.set(textarea.value);
   const said = document.getElementById("words");
   if (said.dataset.of !== found.words) {
     said.dataset.of = found.words;
     said.innerHTML = found.words;
   }
   showProblems(found);
-  showUnsaved();
-  clearTimeout(trial);
-  if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
-  return true;
 }
 
 async function failed(answer) {
@@ -114,14 +119,13 @@ async function reasonOf(answer) {
 }
 
 // showRail puts the rail in the place of the one before, and leaves the cursor, and what is unfolded, where they were.
-function showRail(html) {
+function showRail(parts) {
   const active = rail.contains(document.activeElement) ? document.activeElement : null;
   const key = active && keyOf(active);
   const card = active?.closest("[data-at]")?.dataset.at;
   const typed = active && "value" in active && active.matches("input, textarea") ? active.value : null;
   const open = [...rail.querySelectorAll("details.about, details.fails")].map((d) => d.open);
-  const now = make("div");
-  now.innerHTML = html;
+  const now = next(parts);
   now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
   patch(rail, now);
   if (!active || active.isConnected) return;

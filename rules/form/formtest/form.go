@@ -196,7 +196,7 @@ func (m *Maker) Step(depth int) form.Step {
 	for schema == nil || depth == 0 && (schema.Verb == "choose" || schema.Verb == "for_each") {
 		schema = One(m.Rand, m.Catalog.Schemas()...)
 	}
-	s := form.Step{Verb: schema.Verb, Args: m.args(schema.Args, depth), If: m.maybe(m.condition()), OnError: m.maybe("stop", "continue")}
+	s := form.Step{Verb: schema.Verb, Args: m.args(schema.Args, depth), If: m.maybe(m.condition()), OnError: m.maybe("stop", "continue"), Enabled: m.maybe("false")}
 	if s.Verb == "send_message" {
 		s.EvenIfMuted = m.maybe("true", "false")
 	}

@@ -87,7 +87,7 @@ func (c *Completer) keys(path []string) (list []Completion) {
 		for _, v := range c.catalogue.Verbs {
 			add(v.Name, v.Summary, "function")
 		}
-		for _, name := range []string{"id", "if", "retry", "on_error", "even_if_muted"} {
+		for _, name := range []string{"id", "if", "retry", "on_error", "even_if_muted", "enabled"} {
 			add(name, "", "keyword")
 		}
 	case last == "when":

@@ -39,6 +39,10 @@ func (p Problem) Limits() string {
 // Places puts the problems of a file to the cards of one of its rules, by their paths. Those of no
 // card are at the empty path; those of other rules are left out. Each problem is told its path.
 func Places(text []byte, rule string, problems []Problem) map[string][]Problem {
+	out := map[string][]Problem{}
+	if len(problems) == 0 {
+		return out
+	}
 	file, _ := source.Read("rules", text)
 	finder := places{}
 	if file != nil && file.Root != nil {
@@ -48,7 +52,6 @@ func Places(text []byte, rule string, problems []Problem) map[string][]Problem {
 			}
 		}
 	}
-	out := map[string][]Problem{}
 	for i, p := range problems {
 		if path, ok := finder.at(p.Line, p.Column); ok {
 			problems[i].Path = path
