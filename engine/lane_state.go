@@ -18,6 +18,7 @@ type laneState struct {
 	lane      *journal.Lane
 	clock     func() time.Time
 	fresh     *freshEvent // the lane's event that is not recorded yet; nil if all are
+	newest    int64       // the number of the newest event of all lanes when the visit began
 
 	// The maps are made on first use: most visits need few of them.
 	events  map[int64]*journal.Event // events that are not among lane.Events and had to be read
@@ -44,6 +45,22 @@ func (l *laneState) due(r *journal.Run, by time.Time) bool {
 // isHeld reports whether a run waits until a hold is lifted.
 func (l *laneState) isHeld(r *journal.Run) bool {
 	return r.State == journal.Held && l.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
+}
+
+// newestDecided returns a number such that the lane's events up to it are decided and all others are
+// not. They are decided in the order of their numbers.
+func (l *laneState) newestDecided() int64 {
+	newest := l.newest
+	for _, e := range l.lane.Events {
+		if !e.Decided {
+			return e.Seq - 1
+		}
+		newest = max(newest, e.Seq)
+	}
+	if l.lane.More {
+		return l.lane.Events[len(l.lane.Events)-1].Seq
+	}
+	return newest
 }
 
 // event returns an event by its number.

@@ -34,7 +34,7 @@ type question struct {
 	ended   time.Time // the end of the step before, by our clock; zero if after alone decides
 	message bool
 	earlier bool  // events may have been decided since
-	newest  int64 // the newest event recorded at the end of a step before; 0 if unknown
+	newest  int64 // the newest event decided at the end of a step before; 0 if unknown
 }
 
 // next returns the question after a step of a walk has ended.

@@ -33,7 +33,7 @@ type record struct {
 	Wait    string          `json:"wait,omitempty"`    // of a wait: its text in the rule
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: only later events count
-	Number  int64           `json:"number,omitempty"`  // of wait_for: the sequence number that goes with After; of other steps, the newest event when they ended
+	Number  int64           `json:"number,omitempty"`  // of wait_for: the sequence number that goes with After; of other steps, the newest decided event when they ended
 	Heard   []int64         `json:"heard,omitempty"`   // of wait_for: the events that came meanwhile; once it is over, from the one that ended it
 	Taken   bool            `json:"taken,omitempty"`   // of wait_for: the first of the heard events ends it
 	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits that the run has passed, including this one

@@ -47,7 +47,7 @@ func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping f
 		todo pending
 		by   judge
 	}{}
-	all.at = laneState{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock}
+	all.at = laneState{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, newest: e.journal.Newest()}
 	all.todo.laneState, all.by.laneState = &all.at, &all.at
 	all.visit = visit{laneState: &all.at, pending: &all.todo, judge: &all.by, stopping: stopping}
 	v := &all.visit

@@ -306,12 +306,12 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	return onward, k.restore(s, taken, rec)
 }
 
-// recordNewest records the newest event at the end of a step in the run's own lane: what was
-// recorded until then answers no wait_for behind the step. While a step is taken in another lane,
-// an answer may come to the run's own.
+// recordNewest records the newest event that is decided at the end of a step in the run's own lane:
+// what was decided until then answers no wait_for behind the step. While a step is taken in another
+// lane, an answer may come to the run's own.
 func (k *walk) recordNewest(rec *record) {
 	if k.run.Lane == k.run.Home && hasWaitFor(k.rule) {
-		rec.Number = k.engine.journal.Newest()
+		rec.Number = k.newestDecided()
 	}
 }
 
