@@ -157,6 +157,9 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
 		view := studioMaker(q.words(), f).View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
 		for _, id := range ids {
+			if f.own != "" {
+				break // the page of a rule shows no other
+			}
 			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
@@ -175,7 +178,7 @@ type railPart struct {
 
 // studioMaker shows the rules of a file.
 func studioMaker(w words.Language, f *draftFile) *studio.Maker {
-	catalog := f.space.Editing.Rules.Catalog
+	catalog := f.space.catalog()
 	return &studio.Maker{Language: w, Catalog: catalog, Catalogue: form.NewCatalogue(catalog), Vars: studio.Vars([]byte(f.text))}
 }
 

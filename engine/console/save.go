@@ -126,7 +126,11 @@ func (c *Console) keepDraft(q *request, f *draftFile) error {
 	if err != nil {
 		return err
 	}
-	return q.redirect(writeLink(f.space.Name, "file", f.file) + "&unfinished=1&said=unfinished")
+	to := writeLink(f.space.Name, "file", f.file) + "&"
+	if set := f.space.book().Set; f.own != "" && (set.Rule(f.own) != nil || brokenOf(set, f.own) != nil) {
+		to = c.ruleView(f.space.Name, f.own).Link + "?"
+	}
+	return q.redirect(to + "unfinished=1&said=unfinished")
 }
 
 // conflict shows another user's changes beside the text to save. Saving again overwrites them
@@ -157,27 +161,6 @@ func (c *Console) writeDiscard(q *request) error {
 		return err
 	}
 	return q.redirect("/rules?said=discarded")
-}
-
-// stage puts a rule at another stage.
-func (c *Console) stage(q *request) error {
-	w, err := c.editable(q.r.PathValue("workspace"))
-	if err != nil {
-		return err
-	}
-	stage := rules.Stage(q.r.PostFormValue("stage"))
-	if !ruleID.MatchString(q.r.PathValue("rule")) || !slices.Contains([]rules.Stage{rules.Draft, rules.Shadow, rules.Live}, stage) {
-		return problem(http.StatusBadRequest, "error.form")
-	}
-	f, err := w.open(q.r.PathValue("rule"))
-	if err != nil {
-		return err
-	}
-	text, err := f.withStage(stage)
-	if err != nil {
-		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
-	}
-	return c.settle(q, f, text, store.Change{Who: q.user.Name, What: string(stage), Why: words.Cut(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
 }
 
 // restore goes back to an earlier version of a file.

@@ -47,7 +47,7 @@ page.classList.add("lively");
 // ask sends what the page is about, and something more.
 function ask(path, more, form, signal) {
   const body = new URLSearchParams(form);
-  for (const name of ["workspace", "file", "rule", "was"]) body.set(name, page.elements[name].value);
+  for (const name of ["workspace", "file", "rule", "was", "own"]) body.set(name, page.elements[name].value);
   body.set("text", editor.text);
   for (const [name, value] of Object.entries(more || {})) body.set(name, value);
   return fetch(path, { method: "POST", body, signal });
