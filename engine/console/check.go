@@ -30,8 +30,10 @@ type checked struct {
 	Stage    rules.Stage   `json:"stage,omitempty"`
 	Problems []problemView `json:"problems"`
 	Errors   int           `json:"errors"`
-	Rail     string        `json:"rail"`  // as a part of the page
-	Words    string        `json:"words"` // the rule in words, as a part of the page
+	Rail     string        `json:"rail"`    // as a part of the page
+	Words    string        `json:"words"`   // the rule in words, as a part of the page
+	Changed  int           `json:"changed"` // how many changes there are since the version in use
+	Changes  []string      `json:"changes"` // the first of them
 }
 
 // A problemView is a problem of a text.
@@ -154,8 +156,9 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		}
 	}
 	part := railPart{}
+	maker := studioMaker(q.words(), f)
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
-		view := studioMaker(q.words(), f).View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
+		view := maker.View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
 		for _, id := range ids {
 			if f.own != "" {
 				break // the page of a rule shows no other
@@ -163,12 +166,46 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
+		out.nameChanges(maker, f, fields)
 	}
 	if out.Rail, err = q.renderPart("write", "rail", part); err != nil {
 		return nil, err
 	}
 	out.Words, err = q.renderPart("write", "inwords", part)
 	return out, err
+}
+
+// changesNamed is how many changes the bar of the page names.
+const changesNamed = 3
+
+// nameChanges says what is different from the version that stands in the store.
+func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now form.Form) {
+	if f.file == "" {
+		return
+	}
+	standing, err := f.space.Editing.Store.Read(f.file)
+	if err != nil || plainEnds(standing.Text) == f.text {
+		return
+	}
+	id := f.own
+	if id == "" {
+		id = f.rule
+	}
+	before, err := form.Read(f.space.catalog(), []byte(standing.Text), id)
+	if err != nil {
+		return
+	}
+	list := maker.Changes(before, now)
+	for _, change := range list[:min(len(list), changesNamed)] {
+		out.Changes = append(out.Changes, engine.Harmless(maker.ChangeWords(change)))
+	}
+	out.Changed = len(list)
+	switch {
+	case len(list) == 0:
+		out.Changed, out.Changes = 1, []string{maker.T("change.rest")}
+	case len(list) > changesNamed:
+		out.Changes = append(out.Changes, maker.T("change.more", strconv.Itoa(len(list)-changesNamed)))
+	}
 }
 
 // railPart is what the rail of the page shows.

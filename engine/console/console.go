@@ -193,6 +193,7 @@ type Console struct {
 	saving    sync.Mutex    // of rule files
 	index     ruleIndex
 	changed   lastChanges
+	present   presence
 	handler   http.Handler
 }
 

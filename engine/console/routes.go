@@ -69,6 +69,7 @@ var editorRoutes = []route{
 	{"POST /write/past", Editor, (*Console).writePast},
 	{"POST /write/story", Editor, (*Console).writeStory},
 	{"POST /write/save", Editor, (*Console).writeSave},
+	{"POST /write/present", Editor, (*Console).writePresent},
 	{"POST /write/discard", Editor, (*Console).writeDiscard},
 	{"POST /rules/{workspace}/{rule}/rename", Editor, (*Console).renameRule},
 	{"POST /rules/{workspace}/{rule}/tags", Editor, (*Console).tagRule},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
@@ -112,6 +111,7 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 			c.log.Error("rules that were saved could not be loaded at once", "workspace", f.space.Name, "error", err) // the file watcher retries
 		}
 	}
+	c.change()
 	return nil
 }
 
@@ -139,11 +139,9 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
 	if err == nil {
-		if versions, err := f.space.Editing.Store.Versions(f.file, 0, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
-			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
-		}
+		view.Who, view.At, _ = c.savedBy(f, now.Sum)
 	}
-	view.Diff, f.was = ruleeditor.Diff(plainEnds(now.Text), f.text), now.Sum
+	view.ruleDiff, f.was = diffOf(q.words(), f.space, plainEnds(now.Text), f.text), now.Sum
 	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
 }
 

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/rules"
 )
@@ -27,6 +27,7 @@ type writePage struct {
 	Lists                            studioLists
 	StageOptions                     []rules.Stage
 	History                          string
+	Saved                            string    // when the rule was saved last, on the page that follows that
 	About                            *rulePage // what else is known about a rule that there is; nil for a new one
 }
 
@@ -39,9 +40,9 @@ type unfinishedView struct {
 
 // A conflictView says that the file is another than it was.
 type conflictView struct {
-	Who  string // empty if it was changed by other means
-	At   time.Time
-	Diff []ruleeditor.DiffLine
+	Who string // empty if it was changed by other means
+	At  time.Time
+	ruleDiff
 }
 
 // write shows the page on which a rule is written: one that there is, one from a template, or a
@@ -186,6 +187,9 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 	switch {
 	case p.About != nil:
 		title = p.About.Name
+		if change := p.About.Change; change.Known() && strings.HasPrefix(q.r.URL.Query().Get("said"), "saved.") {
+			p.Saved = q.words().T("studio.saved_at", q.words().Or("stage.", string(p.Check.Stage)), change.At.Format("15:04"))
+		}
 	case f.file != "":
 		title = q.words().T("write.edit", engine.Harmless(f.rule))
 	}

@@ -21,6 +21,7 @@ let resend = null; // what was not heard
 let undone = []; // texts that can be gone back to
 let redone = []; // texts that can be gone forward to
 let looking = new AbortController();
+let changes = { count: 0, words: [] }; // since the version in use
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -96,6 +97,7 @@ async function take(mine, answer) {
     said.innerHTML = found.words;
   }
   showProblems(found);
+  changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
   clearTimeout(trial);
   if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
@@ -183,11 +185,14 @@ function stage() { return page.querySelector('input[name="switch"]:checked')?.va
 
 function showUnsaved() {
   const changed = textarea.value !== begun;
-  const n = Math.max(undone.length, 1);
   const tag = document.getElementById("unsaved");
   const fresh = "new" in page.dataset;
-  tag.textContent = changed && undone.length ? (n === 1 ? words["studio.change"] : words["studio.changes"].replace("%s", n)) : words[changed || fresh ? "studio.unsaved" : "studio.saved"];
-  tag.classList.toggle("wait", changed || fresh);
+  const switched = !fresh && stage() !== page.dataset.stage ? [[page.dataset.stage, stage()].map((s) => page.querySelector(`input[name="switch"][value="${s}"] + span`).textContent).join(" → ")] : [];
+  const n = changes.count + switched.length;
+  tag.textContent = n && !fresh ? (n === 1 ? words["studio.change"] : words["studio.changes"].replace("%s", n)) : changed || fresh ? words["studio.unsaved"] : tag.dataset.saved || words["studio.saved"];
+  tag.classList.toggle("wait", changed || fresh || n > 0);
+  page.toggleAttribute("data-changing", changed || n > 0);
+  document.getElementById("changes").textContent = [...switched, ...changes.words].join(" · ");
   document.getElementById("undo").disabled = !undone.length;
   document.getElementById("redo").disabled = !redone.length;
   document.getElementById("discard").disabled = !changed || begun === null;
