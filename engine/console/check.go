@@ -158,7 +158,9 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	part := railPart{}
 	maker := studioMaker(q.words(), f)
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
-		view := maker.View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
+		studio.Places([]byte(f.text), f.rule, out.Problems)
+		maker.Explain(fields, out.Problems)
+		view := maker.View(fields, out.Problems)
 		for _, id := range ids {
 			if f.own != "" {
 				break // the page of a rule shows no other
@@ -221,8 +223,8 @@ func studioMaker(w words.Language, f *draftFile) *studio.Maker {
 
 func viewProblems(w words.Language, problems rules.Problems) []problemView {
 	list := []problemView{}
-	for _, p := range problems.In(w.RulesLanguage()) {
-		list = append(list, problemView{Line: p.Line, Column: p.Column, Severity: string(p.Severity), Message: engine.Harmless(p.Message), Hint: engine.Harmless(p.Hint)})
+	for _, p := range problems {
+		list = append(list, studio.NewProblem(w, p))
 	}
 	return list
 }

@@ -199,7 +199,10 @@ func (c *Console) readRule(q *request, w *Workspace, id string) (*readRule, erro
 			break
 		}
 		if fields, err := form.Read(catalog, []byte(text), id); err == nil {
-			view := studioMaker(q.words(), &draftFile{space: w, text: text}).View(fields, studio.Places([]byte(text), id, out.Problems))
+			maker := studioMaker(q.words(), &draftFile{space: w, text: text})
+			studio.Places([]byte(text), id, out.Problems)
+			maker.Explain(fields, out.Problems)
+			view := maker.View(fields, out.Problems)
 			part.View = &view
 			break
 		}

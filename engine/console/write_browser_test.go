@@ -165,7 +165,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	}
 
 	b.open("/history?workspace=default&file=away.yaml")
-	b.sees("We are gone")
+	b.until(`document.querySelector(".versions > li del")?.textContent === "away" && document.querySelector(".versions > li ins").textContent === "gone"`)
 	b.click(".versions > li:nth-child(2) .confirm > summary")
 	b.click(".versions > li:nth-child(2) form button")
 	b.sees("The earlier version is in use again.")

@@ -143,22 +143,23 @@ function showProblems(found) {
   const n = found.problems.length;
   const list = [make("p", { class: n ? "problem-count" : "fine", text: n ? (n === 1 ? page.dataset.countOne : page.dataset.count.replace("%s", n)) : page.dataset.fine })];
   for (const p of found.problems.slice(0, 50)) {
-    const go = make("button", { type: "button", class: "plain", text: p.message });
+    const go = make("button", { type: "button", class: "plain", text: p.plain || p.message });
     go.addEventListener("click", () => showProblem(p));
-    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint && !/[{}()`=_]/.test(p.hint) ? " (" + p.hint + ")" : ""));
+    list.push(make("p", { class: "problem-" + p.severity }, go, p.advice || (p.hint && !/[{}()`=_]/.test(p.hint)) ? " (" + (p.advice || p.hint) + ")" : ""));
   }
   problems.replaceChildren(...list);
 }
 
 // showProblem goes to the card of a problem, or to its line where it has none.
 function showProblem(p) {
-  const card = p.path && rail.querySelector(`[data-at="${CSS.escape(p.path)}"]`);
+  const at = (path) => rail.querySelector(`[data-at="${CSS.escape(path)}"]`) || rail.querySelector(`[data-set="${CSS.escape(path)}"]`)?.closest(".title");
+  const card = p.path && (at(p.path) || rail.querySelector(`[data-edits*='"${CSS.escape(p.path)}']`)?.closest("li"));
   if (!card) {
     showTab("yaml");
     return editor.go(p.line, p.column);
   }
   card.scrollIntoView({ block: "center" });
-  card.querySelector(".inside button, .inside input")?.focus({ preventScroll: true });
+  (card.querySelector(".chip.off") || card.querySelector(".inside button, .inside input, button, input"))?.focus({ preventScroll: true });
 }
 
 // What was done can be undone, and is not lost by a wrong key.
