@@ -168,7 +168,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
-		out.nameChanges(maker, f, fields)
+		out.nameChanges(maker, f, view)
 	}
 	if out.Rail, err = q.renderPart("write", "rail", part); err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 const changesNamed = 3
 
 // nameChanges says what is different from the version that stands in the store.
-func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now form.Form) {
+func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now studio.View) {
 	if f.file == "" {
 		return
 	}
@@ -197,7 +197,7 @@ func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now form.Form
 	if err != nil {
 		return
 	}
-	list := maker.Changes(before, now)
+	list := maker.Changes(maker.View(before, nil), now)
 	for _, change := range list[:min(len(list), changesNamed)] {
 		out.Changes = append(out.Changes, engine.Harmless(maker.ChangeWords(change)))
 	}

@@ -131,7 +131,7 @@ func diffOf(l words.Language, w *Workspace, before, after string) ruleDiff {
 			change.Name = engine.Harmless(fields.Name)
 		}
 		if isOld && stays && err == nil && oldErr == nil {
-			change.Changes = maker.Changes(oldFields, fields)
+			change.Changes = maker.Changes(maker.View(oldFields, nil), maker.View(fields, nil))
 		}
 		list = append(list, change)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/store"
 )
 
@@ -65,6 +66,9 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 		}
 	}
 	refused := viewProblems(q.words(), wrong)
+	if fields, err := form.Read(f.space.catalog(), []byte(f.text), f.rule); err == nil {
+		studioMaker(q.words(), f).Explain(fields, refused)
+	}
 	if len(refused) == 0 {
 		refused = []problemView{{Line: 1, Column: 1, Severity: "error", Message: engine.Harmless(unreadable.Error())}}
 	}

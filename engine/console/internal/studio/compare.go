@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
 )
 
@@ -53,7 +52,7 @@ type line struct {
 }
 
 // Changes compares two versions of a rule. Sentences that stand in both are left out.
-func (m *Maker) Changes(before, after form.Form) (list []Change) {
+func (m *Maker) Changes(before, after View) (list []Change) {
 	a, b := m.sections(before), m.sections(after)
 	for i := range a {
 		list = append(list, m.compare(a[i], b[i])...)
@@ -62,8 +61,7 @@ func (m *Maker) Changes(before, after form.Form) (list []Change) {
 }
 
 // sections returns the sentences of a rule in the parts that are compared with each other.
-func (m *Maker) sections(f form.Form) [][]line {
-	v := m.View(f, nil)
+func (m *Maker) sections(v View) [][]line {
 	one := func(where, words string) []line {
 		if words == "" {
 			return nil

@@ -63,7 +63,7 @@ func TestChanges(t *testing.T) {
 				}
 				m := maker(language, []byte(after))
 				var got []string
-				for _, c := range m.Changes(formOfText(t, comparedRule), formOfText(t, after)) {
+				for _, c := range m.Changes(m.View(formOfText(t, comparedRule), nil), m.View(formOfText(t, after), nil)) {
 					got = append(got, m.ChangeWords(c))
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -78,7 +78,7 @@ func TestChanges(t *testing.T) {
 func TestChangedWordsAreMarked(t *testing.T) {
 	t.Parallel()
 	m := maker("en", nil)
-	got := m.Changes(formOfText(t, comparedRule), formOfText(t, strings.Replace(comparedRule, "20m of office", "15m of office", 1)))
+	got := m.Changes(m.View(formOfText(t, comparedRule), nil), m.View(formOfText(t, strings.Replace(comparedRule, "20m of office", "15m of office", 1)), nil))
 	want := []Change{{"step 1", Changed, []Span{{"", "Wait"}, {"-", " 20"}, {"+", " 15"}, {"", " minutes of office hours"}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
