@@ -274,6 +274,7 @@ func TestPlaces(t *testing.T) {
       - for_each:
           in: messages
           do: [{ lgo: x }]
+          as: m
 `
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: catalog})
 	_ = set
