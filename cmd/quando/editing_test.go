@@ -55,8 +55,8 @@ func TestRunReadOnly(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - id: first\n    when: manual\n    do: [{ log: one }]\n")
 	o.start(o.service() + "\nconsole: { listen: \"127.0.0.1:0\", read_only: true }")
-	form := url.Values{"workspace": {"default"}, "stage": {"draft"}}.Encode()
-	status, text := o.asks("POST", o.console+"/rules/default/first/stage", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, form)
+	form := url.Values{"name": {"Another"}}.Encode()
+	status, text := o.asks("POST", o.console+"/rules/default/first/rename", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, form)
 	if status != 409 || !strings.Contains(text, "read-only") {
 		t.Errorf("%d %s", status, text)
 	}

@@ -31,8 +31,10 @@ type checked struct {
 	Stage    rules.Stage   `json:"stage,omitempty"`
 	Problems []problemView `json:"problems"`
 	Errors   int           `json:"errors"`
-	Rail     []string      `json:"rail"`  // as parts of the page: what is before the steps, each step, and what is behind them
-	Words    string        `json:"words"` // the rule in words, as a part of the page
+	Rail     []string      `json:"rail"`    // as parts of the page: what is before the steps, each step, and what is behind them
+	Words    string        `json:"words"`   // the rule in words, as a part of the page
+	Changed  int           `json:"changed"` // how many changes there are since the version in use
+	Changes  []string      `json:"changes"` // the first of them
 }
 
 // A problemView is a problem of a text.
@@ -155,12 +157,19 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		}
 	}
 	part := railPart{}
+	maker := studioMaker(q.words(), f)
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
-		view := studioMaker(q.words(), f).View(fields, studio.Places([]byte(f.text), f.rule, out.Problems))
+		studio.Places([]byte(f.text), f.rule, out.Problems)
+		maker.Explain(fields, out.Problems)
+		view := maker.View(fields, out.Problems)
 		for _, id := range ids {
+			if f.own != "" {
+				break // the page of a rule shows no other
+			}
 			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
+		out.nameChanges(maker, f, view)
 	}
 	rail, err := q.renderPart("write", "rail", part)
 	if err != nil {
@@ -174,6 +183,39 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 // railCut stands between the parts of a rail. A text of a rule cannot hold it: it would be escaped.
 const railCut = "<!--cut-->"
 
+// changesNamed is how many changes the bar of the page names.
+const changesNamed = 3
+
+// nameChanges says what is different from the version that stands in the store.
+func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now studio.View) {
+	if f.file == "" {
+		return
+	}
+	standing, err := f.space.Editing.Store.Read(f.file)
+	if err != nil || plainEnds(standing.Text) == f.text {
+		return
+	}
+	id := f.own
+	if id == "" {
+		id = f.rule
+	}
+	before, err := form.Read(f.space.catalog(), []byte(standing.Text), id)
+	if err != nil {
+		return
+	}
+	list := maker.Changes(maker.View(before, nil), now)
+	for _, change := range list[:min(len(list), changesNamed)] {
+		out.Changes = append(out.Changes, engine.Harmless(maker.ChangeWords(change)))
+	}
+	out.Changed = len(list)
+	switch {
+	case len(list) == 0:
+		out.Changed, out.Changes = 1, []string{maker.T("change.rest")}
+	case len(list) > changesNamed:
+		out.Changes = append(out.Changes, maker.T("change.more", strconv.Itoa(len(list)-changesNamed)))
+	}
+}
+
 // railPart is what the rail of the page shows.
 type railPart struct {
 	View *studio.View // nil if the text cannot be read as a rule
@@ -181,14 +223,14 @@ type railPart struct {
 
 // studioMaker shows the rules of a file.
 func studioMaker(w words.Language, f *draftFile) *studio.Maker {
-	catalog := f.space.Editing.Rules.Catalog
+	catalog := f.space.catalog()
 	return &studio.Maker{Language: w, Catalog: catalog, Catalogue: form.NewCatalogue(catalog), Vars: studio.Vars([]byte(f.text))}
 }
 
 func viewProblems(w words.Language, problems rules.Problems) []problemView {
 	list := []problemView{}
-	for _, p := range problems.In(w.RulesLanguage()) {
-		list = append(list, problemView{Line: p.Line, Column: p.Column, Severity: string(p.Severity), Message: engine.Harmless(p.Message), Hint: engine.Harmless(p.Hint)})
+	for _, p := range problems {
+		list = append(list, studio.NewProblem(w, p))
 	}
 	return list
 }

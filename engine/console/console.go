@@ -92,7 +92,8 @@ type Workspace struct {
 	// Profile says where events have their messages; nil is the default one.
 	Profile *service.Profile
 
-	Editing *Editing // nil is that rules are not written here
+	Catalog *rules.Catalog // the verbs that rules may use; nil is that of Editing
+	Editing *Editing       // nil is that rules are not written here
 }
 
 // A Book is the rules of a workspace as they stand.
@@ -192,6 +193,7 @@ type Console struct {
 	saving    sync.Mutex    // of rule files
 	index     ruleIndex
 	changed   lastChanges
+	present   presence
 	handler   http.Handler
 }
 

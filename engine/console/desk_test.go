@@ -164,7 +164,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	d.options = Options{
 		Journal: d.journal, Version: "v1.2.3", Now: d.clock, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{
-			Name: "default", Location: saoPaulo, Rules: d.book,
+			Name: "default", Location: saoPaulo, Rules: d.book, Catalog: builtin.Catalog(),
 			Safety: engine.Safety{PerConversation: duration.Rate{Times: 5, Per: 10 * time.Minute}, Messages: duration.Rate{Times: 2000, Per: time.Hour}},
 			Source: func(r *rules.Rule) string { return strings.Repeat("\n", r.Line-1) + "- id: " + r.ID + "\n" },
 		}},

@@ -58,6 +58,7 @@ type draftFile struct {
 	space *Workspace
 	file  string // in the store; empty if not chosen yet
 	rule  string // the one that the form shows
+	own   string // the one that the page is of, as it was called when that was opened; empty is none
 	text  string
 	was   string // the sum of the text at the start; empty for a new file
 }
@@ -112,12 +113,9 @@ func (c *Console) showEditing(q *request, p *rulePage, w *Workspace, id string) 
 	}
 	p.History = historyLink(w.Name, name)
 	if q.editable(w.Name) {
-		p.Edit, p.Export = writeLink(w.Name, "rule", id), "/write/export?workspace="+escapeQuery(w.Name)+"&rule="+escapeQuery(id)
+		p.Export = "/write/export?workspace=" + escapeQuery(w.Name) + "&rule=" + escapeQuery(id)
 		if file, err := w.Editing.Store.Read(name); err == nil {
 			p.Was = file.Sum
-		}
-		if p.Rule != nil {
-			p.Stages = []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 		}
 	}
 }
@@ -128,7 +126,7 @@ func (c *Console) draftSent(q *request) (*draftFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &draftFile{space: w, file: q.r.PostFormValue("file"), rule: q.r.PostFormValue("rule"), was: q.r.PostFormValue("was")}
+	f := &draftFile{space: w, file: q.r.PostFormValue("file"), rule: q.r.PostFormValue("rule"), own: q.r.PostFormValue("own"), was: q.r.PostFormValue("was")}
 	f.text = plainEnds(q.r.PostFormValue("text"))
 	if len(f.text) > source.MaxBytes {
 		return nil, problem(http.StatusRequestEntityTooLarge, "error.large")
@@ -292,7 +290,7 @@ func (w *Workspace) open(rule string) (*draftFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.rule = rule
+	f.rule, f.own = rule, rule
 	return f, nil
 }
 

@@ -46,9 +46,6 @@ func TestFamilies(t *testing.T) {
 	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes} {
 		keys = append(keys, "check."+string(k), "need.check."+string(k))
 	}
-	for _, m := range []rules.Mode{rules.Single, rules.Restart, rules.Parallel} {
-		keys = append(keys, "rule.mode."+string(m))
-	}
 	for _, name := range append(picture.Ends, menu...) {
 		if slices.Contains(menu, name) {
 			keys = append(keys, "nav."+name)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,8 +10,11 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/redact"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // historyPage lists the versions of a file.
@@ -30,8 +34,8 @@ type versionView struct {
 	What     string
 	Found    bool // it was changed by other means
 	Now      bool // it is the one in use
-	Diff     []ruleeditor.DiffLine
-	Damaged  bool // it cannot be read
+	ruleDiff
+	Damaged bool // it cannot be read
 }
 
 // versionsShown is how many versions the page of a history lists.
@@ -79,10 +83,75 @@ func (c *Console) history(q *request) error {
 	}
 	for i, v := range versions[:min(len(versions), versionsShown)] {
 		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: changeKind(q.words(), v.What), Found: v.Found(), Damaged: v.Damaged, Now: v.Sum == p.Sum && i == 0 && before == 0}
-		view.Diff = ruleeditor.Diff(texts[i+1], texts[i])
+		view.ruleDiff = diffOf(q.words(), w, texts[i+1], texts[i])
 		p.Versions = append(p.Versions, view)
 	}
 	return q.show("history", "rules", q.words().T("history.title", name), p)
+}
+
+// A ruleDiff is what differs between two texts of a file.
+type ruleDiff struct {
+	Rules []ruleChanges
+	Rest  bool // there is more than that
+	Diff  []ruleeditor.DiffLine
+}
+
+// ruleChanges are what a version of a file changed in one of its rules.
+type ruleChanges struct {
+	Name    string // of the rule
+	New     bool   // it was not there before
+	Gone    bool   // it is not there any more
+	Changes []studio.Change
+}
+
+// diffOf says what differs between two texts of a file: in words, rule by rule, and in lines.
+func diffOf(l words.Language, w *Workspace, before, after string) ruleDiff {
+	was, now := rulesIn(before), rulesIn(after)
+	ids := slices.Sorted(maps.Keys(now))
+	for id := range was {
+		if _, stays := now[id]; !stays {
+			ids = append(ids, id)
+		}
+	}
+	maker := studioMaker(l, &draftFile{space: w, text: after})
+	var list []ruleChanges
+	for _, id := range ids {
+		old, isOld := was[id]
+		next, stays := now[id]
+		if old.text == next.text {
+			continue
+		}
+		change := ruleChanges{Name: engine.Harmless(id), New: !isOld, Gone: !stays}
+		fields, err := form.Read(w.catalog(), []byte(after), id)
+		oldFields, oldErr := form.Read(w.catalog(), []byte(before), id)
+		if !stays {
+			fields, err = oldFields, oldErr
+		}
+		if err == nil && fields.Name != "" {
+			change.Name = engine.Harmless(fields.Name)
+		}
+		if isOld && stays && err == nil && oldErr == nil {
+			change.Changes = maker.Changes(maker.View(oldFields, nil), maker.View(fields, nil))
+		}
+		list = append(list, change)
+	}
+	rest := otherParts(before) != otherParts(after) || len(list) == 0 && before != after
+	return ruleDiff{list, rest, ruleeditor.Diff(before, after)}
+}
+
+// otherParts returns what a file has besides rules, without comments and style.
+func otherParts(text string) string {
+	file, problems := source.Read("", []byte(text))
+	if problems.HasErrors() || file.Root == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, pair := range file.Root.Pairs {
+		if pair.Key.Value != "rules" {
+			b.WriteString(pair.Key.Value + ": " + pair.Value.Flow() + "\n")
+		}
+	}
+	return b.String()
 }
 
 // harmlessText is a rule file's text for every reader.

@@ -56,3 +56,39 @@ func TestNamesOfOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryInWords shows that a version is told in words, with those marked that changed, rule by
+// rule, and that what is no rule is told as such.
+func TestHistoryInWords(t *testing.T) {
+	d := newEditorDesk(t)
+	save := func(text, stage string) {
+		t.Helper()
+		if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", text, "was", d.sumOf("hello.yaml"), "stage", stage); status != http.StatusSeeOther {
+			t.Fatal(status, body)
+		}
+	}
+	another := "  - id: other\n    name: Another\n    when: manual\n    do: [{ log: x }]\n"
+	text := strings.Replace(greetRules, "per: 12h", "per: 1h", 1) + another
+	save(text, "live")
+	text = strings.Replace(text, another, "", 1) + "vars: { x: 1 }\n"
+	save(text, "live")
+	save(strings.Replace(text, "# A first word.", "# The first word.", 1), "live")
+	page := d.page("/history?workspace=default&file=hello.yaml")
+	versions := strings.Split(page, "<h2>Version ")
+	if len(versions) != 5 {
+		t.Fatalf("%d versions", len(versions)-1)
+	}
+	for i, want := range [][]string{
+		{"other parts of the file"}, {"<bdi>Another</bdi></strong> · no longer there", "other parts of the file"},
+		{"<bdi>A first word</bdi>", `<span class="muted">Bounds</span> <bdi>At most 1 × in <del>12 hours</del> <ins>1 hour</ins></bdi>`, "<bdi>Another</bdi></strong> · new rule"}, {"<bdi>A first word</bdi></strong> · new rule"},
+	} {
+		for _, part := range want {
+			if !strings.Contains(versions[i+1], part) {
+				t.Errorf("version %d does not say %q:\n%s", 4-i, part, versions[i+1])
+			}
+		}
+	}
+	if strings.Contains(versions[3], "other parts") || strings.Contains(versions[1], "A first word</bdi>") {
+		t.Error("a version tells of what it did not change")
+	}
+}

@@ -19,9 +19,9 @@ import (
 var (
 	// othersText is what is not the console's to translate: what people, rules and the service wrote,
 	// and the names of rules.
-	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<p>Everybody gets.*?</p>`)
+	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<p>Everybody gets.*?</p>|<span class="(chip|bubble).*?</span>`)
 	anyTag     = regexp.MustCompile(`(?s)<[^>]*>`)
-	inQuotes   = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
+	inQuotes   = regexp.MustCompile(`"[^"]*"|“[^”]*”|› \S+`)
 	english    = regexp.MustCompile(`(?i)(?:^|[^\pL_])(?:the|was|were|is|are|and|of|it|its|not|would|have|which|with|at|there)(?:[^\pL_]|$)`)
 )
 

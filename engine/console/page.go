@@ -64,7 +64,7 @@ func allTemplates() map[string]*templates {
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"menuLink": menuLink, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"menuLink": menuLink, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set
@@ -107,6 +107,7 @@ type page struct {
 	Said    string
 	Now     time.Time
 	Nonce   string
+	Studio  bool // a rule is shown on its rail
 	Body    any
 }
 
@@ -117,7 +118,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator

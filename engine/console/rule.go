@@ -1,50 +1,59 @@
 package console
 
 import (
+	"bytes"
 	"html/template"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/picture"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/form/sentence"
 )
 
-// rulePage is everything about one rule.
+// rulePage is what the page of a rule has besides the rule itself: what it did, why it did not, and
+// what can be done to it.
 type rulePage struct {
 	ruleView
 	Rule     *rules.Rule // nil if it is not in use
-	Sentence words.Sentence
-	Picture  template.HTML
-	YAML     string
-	File     string
-	Problems rules.Problems // of its text as it stands
+	LastGood bool        // what is in use is not what stands in the file
 	Hold     *journal.Hold
 	HeldIn   []holdView // conversations with a hold on it
 	Reasons  []reasonView
 	Runs     []runView
 	Safety   engine.Safety
 	Acts     bool
-	Starts   bool // the user may start it by hand
-	Here     string
+	Starts   bool   // the user may start it by hand
 	More     string // all of its runs
-	Edit     string // where it is written; empty is not here, or not by this person
-	Export   string // where its file is; empty as Edit
-	Was      string // the sum of its file
+	Export   string // where its file is; empty is not here, or not for this person
+	Was      string // the sum of its file, for people who may change it
 	History  string // of its file; empty is none
 	Change   lastChange
-	Stages   []rules.Stage
+
+	Read *readRule // for people who may not change it
+}
+
+// A readRule is a rule as somebody sees it who may not change it.
+type readRule struct {
+	Rail, Words template.HTML
+	Problems    []problemView
+	YAML, File  string
 }
 
 // A reasonView is why a rule did not fire.
 type reasonView struct {
 	journal.Reason
-	At    time.Time
-	Share float64
+	At     time.Time
+	Share  float64
+	Words  string // the condition
+	ByHand bool   // it has no words
 }
 
 // ruleID matches a rule's id.
@@ -55,54 +64,82 @@ const (
 	reasonDays = 7
 )
 
-// rule shows a rule: what it says, what it did, and why it did not.
+// rule shows a rule: what it says, what it did, and why it did not. Editors change it on the same
+// page.
 func (c *Console) rule(q *request) error {
-	space, id := c.workspaces[q.r.PathValue("workspace")], q.r.PathValue("rule")
-	if space == nil || !ruleID.MatchString(id) {
-		return errNotFound
-	}
-	set := space.book().Set
-	r, broken := set.Rule(id), brokenOf(set, id)
-	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Workspace: space.Name, Rule: id, Limit: ruleRuns})
+	p, err := c.rulePage(q, q.r.PathValue("workspace"), q.r.PathValue("rule"))
 	if err != nil {
 		return err
 	}
-	if r == nil && broken == nil && len(runs) == 0 {
-		return errNotFound
+	space := c.workspaces[p.Workspace]
+	if q.editable(space.Name) {
+		if f, err := space.open(p.ID); err == nil {
+			return c.showWrite(q, http.StatusOK, f, writePage{About: p}, q.r.URL.Query().Has("unfinished"))
+		}
 	}
-	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
-	p.Starts = p.Acts && c.startable(set, r)
-	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
-	if broken != nil {
-		p.Problems, p.File = broken.Problems.In(q.words().RulesLanguage()), filepath.Base(broken.File)
-	}
-	if r != nil {
-		p.Sentence, p.Picture, p.YAML, p.File = q.words().Sentence(r), picture.Flow(q.words(), r), sourceOf(space, r), filepath.Base(r.File)
-		p.Change = c.changeOf(q, space, r)
-	}
-	if r != nil || broken != nil {
-		c.showEditing(q, &p, space, id)
-	}
-	if p.Runs, err = c.runViews(q, runs); err != nil {
-		return err
-	}
-	if p.Reasons, err = c.reasons(q, space.Name, id); err != nil {
-		return err
-	}
-	holds, err := c.options.Journal.Holds(q.ctx())
-	if err != nil {
-		return err
-	}
-	name := journal.RuleName{Workspace: space.Name, Rule: id}
-	p.Hold = holdOn(holds, name)
-	if p.HeldIn, err = c.holdViews(q, holdsIn(holds, name)); err != nil {
+	if p.Read, err = c.readRule(q, space, p.ID); err != nil {
 		return err
 	}
 	return q.show("rule", "rules", p.Name, p)
 }
 
-func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView, err error) {
-	found, err := c.options.Journal.Reasons(q.ctx(), workspace, rule, q.now.Add(-reasonDays*24*time.Hour))
+// ruleActivity is the part of the page that follows what happens.
+func (c *Console) ruleActivity(q *request) error {
+	p, err := c.rulePage(q, q.r.PathValue("workspace"), q.r.PathValue("rule"))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := c.templates[q.lang].show(&b, "rule", "ruleactivity", p); err != nil {
+		return err
+	}
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = q.w.Write(b.Bytes()) // the client may have disconnected
+	return nil
+}
+
+// rulePage gathers what is known about a rule.
+func (c *Console) rulePage(q *request, workspace, id string) (*rulePage, error) {
+	space := c.workspaces[workspace]
+	if space == nil || !ruleID.MatchString(id) {
+		return nil, errNotFound
+	}
+	set := space.book().Set
+	r, broken := set.Rule(id), brokenOf(set, id)
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Workspace: space.Name, Rule: id, Limit: ruleRuns})
+	if err != nil {
+		return nil, err
+	}
+	if r == nil && broken == nil && len(runs) == 0 {
+		return nil, errNotFound
+	}
+	p := &rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, LastGood: r != nil && broken != nil, Safety: space.Safety, Acts: q.user.Role >= Operator, More: "/runs?rule=" + escapeQuery(id)}
+	p.Starts = p.Acts && c.startable(set, r)
+	if r != nil {
+		p.Change = c.changeOf(q, space, r)
+	}
+	if r != nil || broken != nil {
+		c.showEditing(q, p, space, id)
+	}
+	if p.Runs, err = c.runViews(q, runs); err != nil {
+		return nil, err
+	}
+	if p.Reasons, err = c.reasons(q, space, id, r); err != nil {
+		return nil, err
+	}
+	holds, err := c.options.Journal.Holds(q.ctx())
+	if err != nil {
+		return nil, err
+	}
+	name := journal.RuleName{Workspace: space.Name, Rule: id}
+	p.Hold = holdOn(holds, name)
+	p.HeldIn, err = c.holdViews(q, holdsIn(holds, name))
+	return p, err
+}
+
+// reasons says in words why a rule did not fire.
+func (c *Console) reasons(q *request, w *Workspace, id string, r *rules.Rule) (list []reasonView, err error) {
+	found, err := c.options.Journal.Reasons(q.ctx(), w.Name, id, q.now.Add(-reasonDays*24*time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +147,112 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 	for _, r := range found {
 		all += r.N
 	}
+	say := func(clause string) (text string, byHand bool) { return clause, true }
+	if catalog := w.catalog(); r != nil && catalog != nil {
+		if fields, err := form.Read(catalog, []byte(r.Source()), id); err == nil {
+			scope := sentence.NewScope(catalog, fields, studio.Vars([]byte(r.Source())), nil)
+			say = func(clause string) (string, bool) {
+				condition := sentence.Read(clause)
+				return scope.Say(q.words().RulesLanguage(), condition), len(condition.ByHand()) > 0
+			}
+		}
+	}
 	for _, r := range found {
-		list = append(list, reasonView{Reason: r, At: c.at(workspace, r.At), Share: float64(r.N) / float64(all)})
+		view := reasonView{Reason: r, At: c.at(w.Name, r.At), Share: float64(r.N) / float64(all)}
+		if r.Clause != "" {
+			view.Words, view.ByHand = say(r.Clause)
+		}
+		list = append(list, view)
 	}
 	return list, nil
+}
+
+// readRule shows a rule to somebody who may not change it: without possible keys of other services.
+// It is nil where there is no rule any more.
+func (c *Console) readRule(q *request, w *Workspace, id string) (*readRule, error) {
+	set := w.book().Set
+	r, broken := set.Rule(id), brokenOf(set, id)
+	if r == nil && broken == nil {
+		return nil, nil
+	}
+	out := &readRule{}
+	var texts []string // the first that can be read is shown
+	if broken != nil {
+		out.Problems, out.File = viewProblems(q.words(), broken.Problems), filepath.Base(broken.File)
+	}
+	if w.Editing != nil {
+		if f, err := w.open(id); err == nil {
+			texts = append(texts, harmlessText(f.text))
+		}
+	}
+	if r != nil {
+		out.YAML, out.File = sourceOf(w, r), filepath.Base(r.File)
+		if w.Source != nil {
+			texts = append(texts, harmlessText(w.Source(r)))
+		}
+		texts = append(texts, harmlessText(r.Source()))
+	}
+	part := railPart{}
+	for _, text := range texts {
+		catalog := w.catalog()
+		if catalog == nil {
+			break
+		}
+		if fields, err := form.Read(catalog, []byte(text), id); err == nil {
+			maker := studioMaker(q.words(), &draftFile{space: w, text: text})
+			studio.Places([]byte(text), id, out.Problems)
+			maker.Explain(fields, out.Problems)
+			view := maker.View(fields, out.Problems)
+			part.View = &view
+			break
+		}
+	}
+	rail, err := q.renderPart("rule", "rail", part)
+	if err != nil {
+		return nil, err
+	}
+	said, err := q.renderPart("rule", "inwords", part)
+	if err != nil {
+		return nil, err
+	}
+	out.Rail, out.Words = withoutControls(rail), harmlessHTML(said)
+	return out, nil
+}
+
+var (
+	menus      = regexp.MustCompile(`(?s)<details class="menu".*?</details>`)
+	titleField = regexp.MustCompile(`(?s)<div class="title">.*?</div>|<textarea.*?</textarea>`)
+	buttons    = regexp.MustCompile(`(?s)<button ([^>]*)>(.*?)</button>`)
+	classes    = regexp.MustCompile(`class="([^"]*)"`)
+)
+
+// withoutControls returns the rail without what changes it: chips are words, and what adds or
+// removes something is gone. In what templates render no attribute has a > or a quote of its own.
+func withoutControls(rail string) template.HTML {
+	rail = titleField.ReplaceAllString(menus.ReplaceAllString(rail, ""), "")
+	rail = buttons.ReplaceAllStringFunc(rail, func(button string) string {
+		parts := buttons.FindStringSubmatch(button)
+		class := classes.FindStringSubmatch(parts[1])
+		isChip := strings.Contains(parts[1], "data-chip=") || strings.Contains(parts[1], "data-group=") || class != nil && strings.HasPrefix(class[1], "bubble")
+		if !isChip || class == nil {
+			return ""
+		}
+		return `<span class="` + class[1] + `">` + parts[2] + `</span>`
+	})
+	return harmlessHTML(rail)
+}
+
+// harmlessHTML returns a rendered part of a page without characters that are not shown.
+func harmlessHTML(html string) template.HTML {
+	return template.HTML(strings.Join(words.HarmlessLines(html), "\n")) //nolint:gosec // it was rendered by a template
+}
+
+// catalog returns the verbs that rules of a workspace may use, or nil.
+func (w *Workspace) catalog() *rules.Catalog {
+	if w.Catalog == nil && w.Editing != nil {
+		return w.Editing.Rules.Catalog
+	}
+	return w.Catalog
 }
 
 // sourceOf returns a rule's text for every reader: without possible keys of other services.

@@ -14,6 +14,9 @@ type lastChange struct {
 	Who string // empty is somebody outside of the console
 	At  time.Time
 	Ago time.Duration
+
+	StageWho string    // who put it at its stage
+	StageAt  time.Time // when that was; zero is unknown
 }
 
 // Known reports whether the history tells of a change.
@@ -74,40 +77,62 @@ func changesIn(w *Workspace, name string) map[string]lastChange {
 		return nil
 	}
 	found := map[string]lastChange{}
-	open := rulesIn(versions[0].Text) // those whose change is not found yet
+	texts, stages := rulesIn(versions[0].Text), map[string]string{} // those whose change is not found yet
+	for id, r := range texts {
+		stages[id] = r.stage
+	}
 	for i, v := range versions {
-		var before map[string]string
+		var before map[string]ruleText
 		switch {
 		case i+1 < len(versions) && versions[i+1].Damaged, i+1 == len(versions) && (v.N > 1 || v.Found()):
 			return found
 		case i+1 < len(versions):
 			before = rulesIn(versions[i+1].Text)
 		}
-		for id, text := range open {
-			if before[id] != text {
-				found[id] = lastChange{Who: engine.Harmless(v.Who), At: v.At}
-				delete(open, id)
+		for id, now := range texts {
+			if before[id].text != now.text {
+				change := found[id]
+				change.Who, change.At = engine.Harmless(v.Who), v.At
+				found[id] = change
+				delete(texts, id)
 			}
 		}
-		if len(open) == 0 {
+		for id, stage := range stages {
+			if before[id].stage != stage {
+				change := found[id]
+				change.StageWho, change.StageAt = engine.Harmless(v.Who), v.At
+				found[id] = change
+				delete(stages, id)
+			}
+		}
+		if len(texts)+len(stages) == 0 {
 			break
 		}
 	}
 	return found
 }
 
-// rulesIn returns the rules of a file by their ids, each as a text without comments and style.
-func rulesIn(text string) map[string]string {
-	list := map[string]string{}
+// A ruleText is a rule of a file without comments and style, and its stage.
+type ruleText struct{ text, stage string }
+
+// rulesIn returns the rules of a file by their ids.
+func rulesIn(text string) map[string]ruleText {
+	list := map[string]ruleText{}
 	file, problems := source.Read("", []byte(text))
 	if problems.HasErrors() || file.Root == nil {
 		return list
 	}
 	if all := file.Root.Get("rules"); all != nil {
 		for _, item := range all.Items {
-			if id := item.Get("id"); id != nil {
-				list[id.Value] = item.Flow()
+			id, stage := item.Get("id"), item.Get("stage")
+			if id == nil {
+				continue
 			}
+			r := ruleText{item.Flow(), string(rules.Live)}
+			if stage != nil {
+				r.stage = stage.Value
+			}
+			list[id.Value] = r
 		}
 	}
 	return list
@@ -117,7 +142,7 @@ func rulesIn(text string) map[string]string {
 func (c *Console) changeOf(q *request, w *Workspace, r *rules.Rule) lastChange {
 	last := c.changed.of(w, r)
 	if last.Known() {
-		last.At, last.Ago = c.at(w.Name, last.At), q.now.Sub(last.At)
+		last.At, last.StageAt, last.Ago = c.at(w.Name, last.At), c.at(w.Name, last.StageAt), q.now.Sub(last.At)
 	}
 	return last
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/store"
 )
 
@@ -66,6 +66,9 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 		}
 	}
 	refused := viewProblems(q.words(), wrong)
+	if fields, err := form.Read(f.space.catalog(), []byte(f.text), f.rule); err == nil {
+		studioMaker(q.words(), f).Explain(fields, refused)
+	}
 	if len(refused) == 0 {
 		refused = []problemView{{Line: 1, Column: 1, Severity: "error", Message: engine.Harmless(unreadable.Error())}}
 	}
@@ -112,6 +115,7 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 			c.log.Error("rules that were saved could not be loaded at once", "workspace", f.space.Name, "error", err) // the file watcher retries
 		}
 	}
+	c.change()
 	return nil
 }
 
@@ -126,7 +130,11 @@ func (c *Console) keepDraft(q *request, f *draftFile) error {
 	if err != nil {
 		return err
 	}
-	return q.redirect(writeLink(f.space.Name, "file", f.file) + "&unfinished=1&said=unfinished")
+	to := writeLink(f.space.Name, "file", f.file) + "&"
+	if set := f.space.book().Set; f.own != "" && (set.Rule(f.own) != nil || brokenOf(set, f.own) != nil) {
+		to = c.ruleView(f.space.Name, f.own).Link + "?"
+	}
+	return q.redirect(to + "unfinished=1&said=unfinished")
 }
 
 // conflict shows another user's changes beside the text to save. Saving again overwrites them
@@ -135,11 +143,9 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
 	if err == nil {
-		if versions, err := f.space.Editing.Store.Versions(f.file, 0, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
-			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
-		}
+		view.Who, view.At, _ = c.savedBy(f, now.Sum)
 	}
-	view.Diff, f.was = ruleeditor.Diff(plainEnds(now.Text), f.text), now.Sum
+	view.ruleDiff, f.was = diffOf(q.words(), f.space, plainEnds(now.Text), f.text), now.Sum
 	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
 }
 
@@ -157,27 +163,6 @@ func (c *Console) writeDiscard(q *request) error {
 		return err
 	}
 	return q.redirect("/rules?said=discarded")
-}
-
-// stage puts a rule at another stage.
-func (c *Console) stage(q *request) error {
-	w, err := c.editable(q.r.PathValue("workspace"))
-	if err != nil {
-		return err
-	}
-	stage := rules.Stage(q.r.PostFormValue("stage"))
-	if !ruleID.MatchString(q.r.PathValue("rule")) || !slices.Contains([]rules.Stage{rules.Draft, rules.Shadow, rules.Live}, stage) {
-		return problem(http.StatusBadRequest, "error.form")
-	}
-	f, err := w.open(q.r.PathValue("rule"))
-	if err != nil {
-		return err
-	}
-	text, err := f.withStage(stage)
-	if err != nil {
-		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
-	}
-	return c.settle(q, f, text, store.Change{Who: q.user.Name, What: string(stage), Why: words.Cut(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
 }
 
 // restore goes back to an earlier version of a file.

@@ -141,18 +141,24 @@ func TestLongHistory(t *testing.T) {
 // TestStage shows that a rule's stage is changed on its page, with nothing else of its file.
 func TestStage(t *testing.T) {
 	d := newEditorDesk(t)
-	if text := d.page("/rules/default/hello"); !strings.Contains(text, `action="/rules/default/hello/stage"`) || !strings.Contains(text, "/write?workspace=default&amp;rule=hello") || !strings.Contains(text, "/history?") {
+	if text := d.page("/rules/default/hello"); !strings.Contains(text, `name="switch" value="live" checked`) || !strings.Contains(text, `action="/write/save" data-own`) || !strings.Contains(text, "/history?") {
 		t.Error("the page of a rule does not offer to change it")
 	}
-	status, body, _ := d.post("/rules/default/hello/stage", "stage", "shadow", "reason", "let us watch first", "back", "/rules/default/hello")
+	if w := d.ask("GET", "/write?workspace=default&rule=hello", nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/rules/default/hello" {
+		t.Errorf("the old address of the page leads to %d %s", w.Code, w.Header().Get("Location"))
+	}
+	status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "own", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", "shadow", "reason", "let us watch first")
 	if status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, body)
+	}
+	if text := d.page("/rules/default/hello"); !strings.Contains(text, "since 13 Nov 17:50, <bdi>local</bdi>") {
+		t.Error("the page does not say who changed the stage, and when")
 	}
 	if d.book().Set.Rule("hello").Stage != rules.Shadow || strings.Replace(d.read("hello.yaml"), "    stage: shadow\n", "", 1) != greetRules {
 		t.Errorf("the file is now\n%s", d.read("hello.yaml"))
 	}
 	for _, stage := range []string{"", "dead", "Live"} {
-		if status, _, _ := d.post("/rules/default/hello/stage", "stage", stage); status != http.StatusBadRequest {
+		if status, _, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", stage); status != http.StatusBadRequest {
 			t.Errorf("%q: %d", stage, status)
 		}
 	}
@@ -199,7 +205,7 @@ func TestNothingWrongIsSaved(t *testing.T) {
 	if text := d.page(header.Get("Location")); !strings.Contains(text, "mesage.received") {
 		t.Error("what is unfinished is not shown to go on with")
 	}
-	if text := d.page("/write?workspace=default&rule=hello"); !strings.Contains(text, "local left an unfinished version") || strings.Contains(text, "mesage.received") {
+	if text := d.page("/rules/default/hello"); !strings.Contains(text, "local left an unfinished version") || strings.Contains(text, "mesage.received") {
 		t.Error("nobody tells that there is something unfinished")
 	}
 	if text := d.page("/write"); !strings.Contains(text, "hello.yaml") {
@@ -208,7 +214,7 @@ func TestNothingWrongIsSaved(t *testing.T) {
 	if status, _, _ := d.post("/write/discard", "file", "hello.yaml"); status != http.StatusSeeOther {
 		t.Error("it cannot be thrown away")
 	}
-	if text := d.page("/write?workspace=default&rule=hello"); strings.Contains(text, "unfinished version") {
+	if text := d.page("/rules/default/hello"); strings.Contains(text, "unfinished version") {
 		t.Error("it is still there")
 	}
 }
@@ -301,7 +307,6 @@ func TestReadOnly(t *testing.T) {
 		{"/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules + "# x\n", "was", d.sumOf("hello.yaml"), "stage", "live"},
 		{"/write/save", "rule", "other", "text", greetRules2, "stage", "live"},
 		{"/write/save", "file", "hello.yaml", "rule", "hello", "text", "x", "was", d.sumOf("hello.yaml"), "stage", "draft"},
-		{"/rules/default/hello/stage", "stage", "draft"},
 		{"/write/discard", "file", "hello.yaml"},
 		{"/tests", "file", "hello_test.yaml", "rule", "hello", "text", "- name: x\n  steps: [{ at: +1m, expect: [] }]\n"},
 	} {
@@ -317,7 +322,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("something was written: %v", entries)
 	}
 	for _, path := range []string{"/rules", "/rules/default/hello", "/events/1", "/runs/1"} {
-		if text := d.page(path); strings.Contains(text, `href="/write`) || strings.Contains(text, "/stage") || strings.Contains(text, "/test\"") {
+		if text := d.page(path); strings.Contains(text, `href="/write`) || strings.Contains(text, `id="write"`) || strings.Contains(text, "studio.js") || strings.Contains(text, "/test\"") {
 			t.Errorf("%s offers to change what cannot be changed", path)
 		}
 	}
@@ -330,7 +335,7 @@ func TestViewersDoNotWrite(t *testing.T) {
 	d.says(marina, "Marina", "hello")
 	vera, _ := d.enters("vera", "correct horse")
 	for _, path := range []string{"/rules", "/rules/default/hello", "/events/1", "/runs/1"} {
-		if text := d.page(path, vera); strings.Contains(text, `href="/write`) || strings.Contains(text, `/stage"`) || strings.Contains(text, `/test"`) {
+		if text := d.page(path, vera); strings.Contains(text, `href="/write`) || strings.Contains(text, `id="write"`) || strings.Contains(text, "studio.js") || strings.Contains(text, `/test"`) {
 			t.Errorf("%s offers a viewer what he may not do", path)
 		}
 	}
@@ -338,7 +343,7 @@ func TestViewersDoNotWrite(t *testing.T) {
 	edu, _ := d.enters("edu", "correct horse")
 	seen := map[string]bool{}
 	for range 2 {
-		w := d.ask("GET", "/write?workspace=default&rule=hello", nil, edu)
+		w := d.ask("GET", "/rules/default/hello", nil, edu)
 		policy := w.Header().Get("Content-Security-Policy")
 		nonce := regexp.MustCompile(`style-src 'self' 'nonce-(\w{20,})';`).FindStringSubmatch(policy)
 		if w.Code != http.StatusOK || nonce == nil || strings.Contains(policy, "unsafe") || !strings.Contains(policy, "script-src 'self';") || !strings.Contains(w.Body.String(), `content="`+nonce[1]+`"`) {
@@ -349,7 +354,7 @@ func TestViewersDoNotWrite(t *testing.T) {
 		}
 		seen[nonce[1]] = true
 	}
-	if w := d.ask("POST", "/rules/default/hello/stage", url.Values{"stage": {"shadow"}}, edu); w.Code != http.StatusSeeOther {
+	if w := d.ask("POST", "/write/save", url.Values{"file": {"hello.yaml"}, "rule": {"hello"}, "text": {greetRules}, "was": {d.sumOf("hello.yaml")}, "stage": {"shadow"}}, edu); w.Code != http.StatusSeeOther {
 		t.Errorf("an editor: %d", w.Code)
 	}
 	if versions := must(d.options.Workspaces[0].Editing.Store.Versions("hello.yaml", 0, 5)); versions[0].Who != "edu" {

@@ -45,7 +45,7 @@ func TestOpenPages(t *testing.T) {
 	})
 	b := newBrowser(t, d.serve())
 	b.enters("edu")
-	b.open("/write?workspace=default&rule=hello")
+	b.open("/rules/default/hello")
 	b.until(`document.querySelector("#rail .card")`)
 	if w := d.ask("POST", "/pause", url.Values{}, bearer("open-sesame-of-ali")); w.Code != http.StatusSeeOther {
 		t.Fatal(w.Code)
@@ -115,9 +115,9 @@ func TestGuessesThroughAProxy(t *testing.T) {
 func TestFromAPageThatAFormLedTo(t *testing.T) {
 	d := newEditorDesk(t)
 	wrong := strings.Replace(greetRules, "message.received", "message.lost", 1)
-	_, refused, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", wrong, "was", d.sumOf("hello.yaml"), "stage", "live")
+	_, refused, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "own", "hello", "text", wrong, "was", d.sumOf("hello.yaml"), "stage", "live")
 	failed := d.ask("POST", "/pause", url.Values{"workspace": {"nobody"}, "back": {"/runs?state=failed"}}).Body.String()
-	for text, want := range map[string]string{refused: "/write?workspace=default&file=hello.yaml", failed: "/runs?state=failed"} {
+	for text, want := range map[string]string{refused: "/rules/default/hello", failed: "/runs?state=failed"} {
 		found := regexp.MustCompile(`name="back" value="([^"]*)"`).FindAllStringSubmatch(text, -1)
 		if len(found) == 0 {
 			t.Errorf("nothing leads back:\n%s", text)

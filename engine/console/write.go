@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/rules"
 )
@@ -26,6 +27,8 @@ type writePage struct {
 	Lists                            studioLists
 	StageOptions                     []rules.Stage
 	History                          string
+	Saved                            string    // when the rule was saved last, on the page that follows that
+	About                            *rulePage // what else is known about a rule that there is; nil for a new one
 }
 
 // An unfinishedView is a saved draft.
@@ -37,9 +40,9 @@ type unfinishedView struct {
 
 // A conflictView says that the file is another than it was.
 type conflictView struct {
-	Who  string // empty if it was changed by other means
-	At   time.Time
-	Diff []ruleeditor.DiffLine
+	Who string // empty if it was changed by other means
+	At  time.Time
+	ruleDiff
 }
 
 // write shows the page on which a rule is written: one that there is, one from a template, or a
@@ -56,7 +59,7 @@ func (c *Console) write(q *request) error {
 	var f *draftFile
 	switch {
 	case query.Get("rule") != "":
-		f, err = w.open(query.Get("rule"))
+		return q.redirect(c.ruleView(w.Name, query.Get("rule")).Link)
 	case query.Get("file") != "":
 		f, err = w.openDraft(query.Get("file"))
 	case query.Has("template"):
@@ -142,8 +145,14 @@ func writeLink(workspace, what, name string) string {
 
 // showWrite shows the page for a file.
 func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, unfinished bool) error {
+	if err := c.showAbout(q, f, &p); err != nil {
+		return err
+	}
 	if q.r.Method == http.MethodPost && f.file != "" {
 		q.here = writeLink(f.space.Name, "file", f.file)
+		if p.About != nil {
+			q.here = p.About.Link
+		}
 	}
 	if f.file != "" {
 		kept, err := f.space.Editing.Store.Kept(f.file)
@@ -175,10 +184,27 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 	p.Phrases = string(phrases)
 	p.Lists, p.StageOptions = c.studioLists(q, f), []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
 	title := q.words().T("write.title")
-	if f.file != "" {
+	switch {
+	case p.About != nil:
+		title = p.About.Name
+		if change := p.About.Change; change.Known() && strings.HasPrefix(q.r.URL.Query().Get("said"), "saved.") {
+			p.Saved = q.words().T("studio.saved_at", q.words().Or("stage.", string(p.Check.Stage)), change.At.Format("15:04"))
+		}
+	case f.file != "":
 		title = q.words().T("write.edit", engine.Harmless(f.rule))
 	}
 	return q.showStyled(status, "write", "rules", title, p)
+}
+
+// showAbout adds what is known about the rule of a page that a form led to.
+func (c *Console) showAbout(q *request, f *draftFile, p *writePage) (err error) {
+	if p.About != nil || f.own == "" {
+		return nil
+	}
+	if p.About, err = c.rulePage(q, f.space.Name, f.own); errors.Is(err, errNotFound) {
+		return nil // it was deleted meanwhile
+	}
+	return err
 }
 
 // showStyled shows a page whose script may add styles, with a random nonce.

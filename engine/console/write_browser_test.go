@@ -103,9 +103,10 @@ func TestAPersonWrites(t *testing.T) {
 	b.open("/runs?rule=away")
 	b.sees("would have done: send a message")
 	b.open("/rules/default/away")
-	b.click(".confirm > summary")
-	b.click(`input[name="stage"][value="live"]`)
-	b.click(`form[action$="/stage"] button`)
+	b.until(railIsThere)
+	b.click(`input[name="switch"][value="live"]`)
+	b.until(`document.getElementById("save").textContent === "Save, and make it live"`)
+	b.follow("#save")
 	b.sees("It acts from the next event on.")
 
 	b.open("/runs?rule=away&state=done")
@@ -144,7 +145,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	b.click("header button.go")
 	b.sees("It goes on.")
 
-	b.open("/write?workspace=default&rule=away")
+	b.open("/rules/default/away")
 	b.until(railIsThere)
 	b.click("#tab-yaml")
 	b.types("closed", "shut")
@@ -164,7 +165,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	}
 
 	b.open("/history?workspace=default&file=away.yaml")
-	b.sees("We are gone")
+	b.until(`document.querySelector(".versions > li del")?.textContent === "away" && document.querySelector(".versions > li ins").textContent === "gone"`)
 	b.click(".versions > li:nth-child(2) .confirm > summary")
 	b.click(".versions > li:nth-child(2) form button")
 	b.sees("The earlier version is in use again.")
@@ -183,13 +184,13 @@ func TestNothingElseIsSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBrowser(t, d.serve())
-	b.open("/write?workspace=default&rule=shared")
+	b.open("/rules/default/shared")
 	b.sees("No problems.")
 	b.fill("/name", "Theirs")
 	b.click("#save-draft")
 	b.sees("The form cannot be written into this text")
 	b.click("#save-draft")
-	b.until(`location.pathname === "/write" && document.querySelector('#rail [data-set="/name"]').value === "Theirs"`)
+	b.until(`location.pathname === "/rules/default/shared" && document.querySelector('#rail [data-set="/name"]').value === "Theirs"`)
 	if got := d.read("shared.yaml"); got != text {
 		t.Errorf("something else than the rail says was saved:\n%s", got)
 	}
@@ -244,14 +245,14 @@ func TestWritingInABrowser(t *testing.T) {
 	if err := d.reload(); err != nil {
 		t.Fatal(err)
 	}
-	if status, body, _ := d.post("/rules/default/hello/stage", "stage", "shadow", "reason", "let us watch"); status != 303 {
+	if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", "shadow", "reason", "let us watch"); status != 303 {
 		t.Fatal(body)
 	}
 	b := newBrowser(t, d.serve())
 	b.do(chromedp.Navigate("about:blank"))
 	b.watchPolicy()
 	pages := []struct{ name, path string }{
-		{"begin", "/write"}, {"write", "/write?workspace=default&template=away-reply"}, {"write-wrong", "/write?workspace=default&rule=wrong"}, {"history", "/history?workspace=default&file=hello.yaml"}, {"totest", "/runs/" + itoa(d.runOf("hello")) + "/test"},
+		{"begin", "/write"}, {"write", "/write?workspace=default&template=away-reply"}, {"write-wrong", "/rules/default/wrong"}, {"history", "/history?workspace=default&file=hello.yaml"}, {"totest", "/runs/" + itoa(d.runOf("hello")) + "/test"},
 	}
 	for _, lang := range words.Languages {
 		b.theme("light")

@@ -63,7 +63,7 @@ var consoleEditor = table{
 	"write.conflict":         {"The file has changed since you opened it", "O arquivo mudou desde que você o abriu"},
 	"write.conflict_who":     {"%s saved it at %s.", "%s o salvou em %s."},
 	"write.conflict_unknown": {"It was changed outside of this console.", "Foi alterado fora deste console."},
-	"write.conflict_help":    {"Nothing of yours was saved yet. These lines differ: − is what stands there, + is yours. If you save now, yours takes its place.", "Nada seu foi salvo ainda. Estas linhas diferem: − é o que está lá, + é o seu. Se você salvar agora, o seu toma o lugar."},
+	"write.conflict_help":    {"Nothing of yours was saved yet. Struck out is what stands there now, marked is yours. If you save now, yours takes its place.", "Nada seu foi salvo ainda. Riscado é o que está lá agora, marcado é o seu. Se salvar agora, o seu toma o lugar."},
 	"write.unfinished":       {"Unfinished", "Inacabadas"},
 	"write.left":             {"%s left an unfinished version on %s.", "%s deixou uma versão inacabada em %s."},
 	"write.goon":             {"Go on with it", "Continuar"},
@@ -154,6 +154,8 @@ var consoleEditor = table{
 	"history.restored":  {"back to version %s", "de volta à versão %s"},
 	"history.test":      {"a test", "um teste"},
 
+	"rules.edit": {"Edit", "Editar"},
+
 	"totest.link":  {"Turn this event into a test", "Transformar este evento em teste"},
 	"totest.title": {"Turn this event into a test", "Transformar este evento em teste"},
 	"totest.help":  {"The event as a story, with what the rule does in it as it stands. The customer's name and phone are made up; the text is as it was written: read it before you save. quando test runs it.", "O evento como uma história, com o que a regra faz nela como está. O nome e o telefone do cliente são inventados; o texto é como foi escrito: leia antes de salvar. quando test o executa."},
@@ -162,11 +164,7 @@ var consoleEditor = table{
 	"totest.save":  {"Save the test", "Salvar o teste"},
 	"totest.name":  {"%s, as in event %v", "%s, como no evento %v"},
 
-	"stage.switch":  {"Change the stage", "Mudar o estágio"},
-	"stage.explain": {"Draft does nothing, shadow only notes what it would have done, live acts. Runs that are under way go on.", "Rascunho não faz nada, sombra só anota o que teria feito, ativa age. Execuções em andamento continuam."},
-	"stage.sure":    {"Yes, change it", "Sim, mudar"},
-	"rules.write":   {"Write a rule", "Escrever uma regra"},
-	"rules.edit":    {"Edit", "Editar"},
+	"rules.write": {"Write a rule", "Escrever uma regra"},
 
 	"audit.save.draft":   {"saved as draft", "salvou como rascunho"},
 	"audit.save.shadow":  {"saved as shadow", "salvou como sombra"},

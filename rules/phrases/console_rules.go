@@ -2,14 +2,6 @@ package phrases
 
 // consoleRules put the language of rules into words.
 var consoleRules = table{
-	"rule.words":          {"In words", "Em palavras"},
-	"rule.when":           {"When", "Quando"},
-	"rule.if":             {"if", "se"},
-	"rule.else":           {"otherwise", "senão"},
-	"rule.do":             {"then", "então"},
-	"rule.on_error":       {"When a step fails", "Quando um passo falha"},
-	"rule.cancel_on":      {"It ends early when", "Termina antes quando"},
-	"rule.picture":        {"Its steps as a picture", "Seus passos em figura"},
 	"rule.whynot":         {"Why it did not fire, in the last 7 days", "Por que não disparou, nos últimos 7 dias"},
 	"rule.unasked":        {"It was not asked about any event in this time. Events whose own content rules it out at once are not counted here; each event's page tells.", "Não foi consultada sobre nenhum evento neste período. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
 	"rule.noreasons":      {"It fired for every event that it was asked about. Events whose own content rules it out at once are not counted here; each event's page tells.", "Disparou para todo evento sobre o qual foi consultada. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
@@ -19,16 +11,6 @@ var consoleRules = table{
 	"safety.conversation": {"At most %s automatic messages to one conversation in %s", "No máximo %s mensagens automáticas para uma conversa em %s"},
 	"safety.workspace":    {"At most %s automatic messages of the workspace in %s", "No máximo %s mensagens automáticas da empresa em %s"},
 	"safety.then":         {"A rule that wants to send more is stopped until a person resumes it: for that conversation alone, or everywhere where the company has sent too much.", "Uma regra que queira enviar mais é parada até que uma pessoa a retome: só para aquela conversa, ou em todas, quando a empresa já enviou demais."},
-	"rule.gather":         {"Messages that come within %s of each other are taken together", "Mensagens que chegam com até %s de intervalo são tratadas juntas"},
-	"rule.limit":          {"No more than %s × in %s", "Não mais que %s × em %s"},
-	"rule.mode.single":    {"Not while a run of it is under way", "Não enquanto uma execução dela está em andamento"},
-	"rule.mode.restart":   {"A new run takes the place of the one under way", "Uma nova execução toma o lugar da que está em andamento"},
-	"rule.mode.parallel":  {"Runs go on beside each other", "Execuções correm lado a lado"},
-	"rule.split":          {"It acts for %s of the split “%s”, whose other rules act for the others; for these it only watches", "Age para %s da divisão “%s”, cujas outras regras agem para os outros; para esses só observa"},
-	"rule.sample":         {"It acts for %s; for the rest it only watches", "Age para %s; para o resto só observa"},
-	"rule.from_any":       {"Also for what Quando itself did", "Também para o que o próprio Quando fez"},
-	"rule.internal_run":   {"Also in chats of our own", "Também em conversas nossas"},
-	"rule.claimed_run":    {"Also for answers that another rule waited for", "Também para respostas que outra regra esperava"},
 
 	"when.every":         {"every %s", "a cada %s"},
 	"when.cron":          {"by the schedule %s", "pela agenda %s"},

@@ -38,6 +38,9 @@ func (p Problem) Saying(message, hint *phrases.Message) Problem {
 	return p.In(phrases.English)
 }
 
+// Messages returns what is wrong and the remedy, as messages that can be told in other words.
+func (p Problem) Messages() (message, hint *phrases.Message) { return p.message, p.hint }
+
 // In returns the problem with its message and hint in a language.
 func (p Problem) In(l phrases.Language) Problem {
 	if p.message != nil {

@@ -21,6 +21,7 @@ let resend = null; // what was not heard
 let undone = []; // texts that can be gone back to
 let redone = []; // texts that can be gone forward to
 let looking = new AbortController();
+let changes = { count: 0, words: [] }; // since the version in use
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -47,7 +48,7 @@ page.classList.add("lively");
 // ask sends what the page is about, and something more.
 function ask(path, more, form, signal) {
   const body = new URLSearchParams(form);
-  for (const name of ["workspace", "file", "rule", "was"]) body.set(name, page.elements[name].value);
+  for (const name of ["workspace", "file", "rule", "was", "own"]) body.set(name, page.elements[name].value);
   body.set("text", textarea.value);
   for (const [name, value] of Object.entries(more || {})) body.set(name, value);
   return fetch(path, { method: "POST", body, signal });
@@ -89,6 +90,7 @@ async function take(mine, answer) {
   page.elements.rule.value = found.rule;
   textarea.value = found.text;
   showRail(found.rail);
+  changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
   setTimeout(() => mine === asked && showBeside(found)); // the rail is seen first
   clearTimeout(trial);
@@ -145,22 +147,23 @@ function showProblems(found) {
   const n = found.problems.length;
   const list = [make("p", { class: n ? "problem-count" : "fine", text: n ? (n === 1 ? page.dataset.countOne : page.dataset.count.replace("%s", n)) : page.dataset.fine })];
   for (const p of found.problems.slice(0, 50)) {
-    const go = make("button", { type: "button", class: "plain", text: p.message });
+    const go = make("button", { type: "button", class: "plain", text: p.plain || p.message });
     go.addEventListener("click", () => showProblem(p));
-    list.push(make("p", { class: "problem-" + p.severity }, go, p.hint && !/[{}()`=_]/.test(p.hint) ? " (" + p.hint + ")" : ""));
+    list.push(make("p", { class: "problem-" + p.severity }, go, p.advice || (p.hint && !/[{}()`=_]/.test(p.hint)) ? " (" + (p.advice || p.hint) + ")" : ""));
   }
   problems.replaceChildren(...list);
 }
 
 // showProblem goes to the card of a problem, or to its line where it has none.
 function showProblem(p) {
-  const card = p.path && rail.querySelector(`[data-at="${CSS.escape(p.path)}"]`);
+  const at = (path) => rail.querySelector(`[data-at="${CSS.escape(path)}"]`) || rail.querySelector(`[data-set="${CSS.escape(path)}"]`)?.closest(".title");
+  const card = p.path && (at(p.path) || rail.querySelector(`[data-edits*='"${CSS.escape(p.path)}']`)?.closest("li"));
   if (!card) {
     showTab("yaml");
     return editor.go(p.line, p.column);
   }
   card.scrollIntoView({ block: "center" });
-  card.querySelector(".inside button, .inside input")?.focus({ preventScroll: true });
+  (card.querySelector(".chip.off") || card.querySelector(".inside button, .inside input, button, input"))?.focus({ preventScroll: true });
 }
 
 // What was done can be undone, and is not lost by a wrong key.
@@ -187,11 +190,14 @@ function stage() { return page.querySelector('input[name="switch"]:checked')?.va
 
 function showUnsaved() {
   const changed = textarea.value !== begun;
-  const n = Math.max(undone.length, 1);
   const tag = document.getElementById("unsaved");
   const fresh = "new" in page.dataset;
-  tag.textContent = changed && undone.length ? (n === 1 ? words["studio.change"] : words["studio.changes"].replace("%s", n)) : words[changed || fresh ? "studio.unsaved" : "studio.saved"];
-  tag.classList.toggle("wait", changed || fresh);
+  const switched = !fresh && stage() !== page.dataset.stage ? [[page.dataset.stage, stage()].map((s) => page.querySelector(`input[name="switch"][value="${s}"] + span`).textContent).join(" → ")] : [];
+  const n = changes.count + switched.length;
+  tag.textContent = n && !fresh ? (n === 1 ? words["studio.change"] : words["studio.changes"].replace("%s", n)) : changed || fresh ? words["studio.unsaved"] : tag.dataset.saved || words["studio.saved"];
+  tag.classList.toggle("wait", changed || fresh || n > 0);
+  page.toggleAttribute("data-changing", changed || n > 0);
+  document.getElementById("changes").textContent = [...switched, ...changes.words].join(" · ");
   document.getElementById("undo").disabled = !undone.length;
   document.getElementById("redo").disabled = !redone.length;
   document.getElementById("discard").disabled = !changed || begun === null;

@@ -1,4 +1,4 @@
-// Package picture draws what pages show as SVG: charts, the steps of a rule, the timeline of a run,
+// Package picture draws what pages show as SVG: charts, the timeline of a run,
 // and the week of a calendar.
 package picture
 
@@ -24,10 +24,6 @@ func (s *svg) rect(x, y, w, h float64, class, title string) {
 		fmt.Fprintf(&s.b, `<title>%s</title>`, escaped(title))
 	}
 	s.b.WriteString(`</rect>`)
-}
-
-func (s *svg) box(x, y, w, h float64, class string) {
-	fmt.Fprintf(&s.b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" class="%s"/>`, x, y, w, h, class)
 }
 
 func (s *svg) line(x1, y1, x2, y2 float64, class string) {

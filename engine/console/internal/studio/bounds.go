@@ -141,3 +141,23 @@ func (w *writer) keyValues(key string) []string {
 
 // missed are what can be done about the times of a schedule that passed while it was stopped.
 var missed = []string{"last", "all", "none"}
+
+// boundKeys are the keys of a rule that the card of its bounds shows.
+var boundKeys = []string{"limit", "gather", "mode", "late", "by", "from", "claimed", "internal", "sample", "tags", "max"}
+
+// boundProblems puts problems to the bounds that they are about, and returns those of others.
+func (w *writer) boundProblems(list []Bound) (others []Problem) {
+	for _, key := range boundKeys {
+		found := w.take("/" + key)
+		i := slices.IndexFunc(list, func(b Bound) bool {
+			path := strings.TrimPrefix(b.Path, "/yaml")
+			return path == "/"+key || strings.HasPrefix(path, "/"+key+"/")
+		})
+		if i < 0 {
+			others = append(others, found...)
+		} else {
+			list[i].Problems = append(list[i].Problems, found...)
+		}
+	}
+	return others
+}

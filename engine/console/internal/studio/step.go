@@ -126,7 +126,25 @@ func (w *writer) step(path string, s form.Step, before []form.Step) Card {
 	}
 	c.More, c.Add = append(more, w.control(path, s, scope)...), add
 	c.If = w.conditions(path+"/if/~if", sentence.Read(s.If), scope)
+	c.markWrong()
 	return c
+}
+
+// markWrong marks the chips that problems of the card are about.
+func (c *Card) markWrong() {
+	for _, p := range c.Problems {
+		if p.field == "" {
+			continue
+		}
+		for i := range c.More {
+			c.More[i].Wrong = c.More[i].Wrong || strings.HasPrefix(c.More[i].Path, p.field)
+		}
+		for i := range c.Pieces {
+			if chip := c.Pieces[i].Chip; chip != nil {
+				chip.Wrong = chip.Wrong || strings.HasPrefix(chip.Path, p.field)
+			}
+		}
+	}
 }
 
 // control shows what a step says of itself beside its arguments.

@@ -29,6 +29,9 @@ type View struct {
 	Hand        []Chip // keys of the rule that have no sentence
 	Problems    []Problem
 	IfProblems  []Problem
+	EndProblems []Problem // of what ends it early
+	Unbound     []Problem // of bounds that are not there
+	DoProblems  []Problem // of the list of steps
 	Scope       sentence.Scope
 }
 
@@ -58,6 +61,7 @@ type Chip struct {
 	Values []Option      `json:"values,omitempty"` // of a choice
 	Bare   bool          `json:"-"`                // nothing is chosen yet
 	Hand   bool          `json:"-"`                // an expression that no sentence says
+	Wrong  bool          `json:"-"`                // a problem is about it
 	Clear  bool          `json:"clear,omitempty"`  // it can be taken away
 }
 
@@ -112,15 +116,17 @@ type Branch struct {
 
 // An Ending is events that end a run early.
 type Ending struct {
-	Path   string
-	Events Chip
-	If     *Condition
+	Path     string
+	Events   Chip
+	If       *Condition
+	Problems []Problem
 }
 
 // A Bound is a sentence about when and how often a rule runs.
 type Bound struct {
-	Path   string // what is removed with it
-	Pieces []Piece
+	Path     string // what is removed with it
+	Pieces   []Piece
+	Problems []Problem
 }
 
 // A Maker shows rules in a language.
@@ -139,8 +145,13 @@ type writer struct {
 }
 
 // View shows a rule, with its problems at the cards that they are about.
-func (m *Maker) View(f form.Form, problems map[string][]Problem) View {
-	w := &writer{m, f, problems}
+func (m *Maker) View(f form.Form, problems []Problem) View {
+	w := &writer{m, f, map[string][]Problem{}}
+	for _, p := range problems {
+		if p.here {
+			w.problems[p.Path] = append(w.problems[p.Path], p)
+		}
+	}
 	scope := w.scope(nil)
 	v := View{ID: f.ID, Name: f.Name, Stage: f.Stage, Description: f.Description, Scope: scope}
 	if v.Stage == "" {
@@ -151,11 +162,13 @@ func (m *Maker) View(f form.Form, problems map[string][]Problem) View {
 	v.Do = w.steps("/do", f.Do, nil, "")
 	for i, match := range f.CancelOn {
 		at := fmt.Sprintf("/cancel_on/%d", i)
-		e := Ending{Path: at, Events: w.events(at+"/events", match.Events)}
+		e := Ending{Path: at, Events: w.events(at+"/events", match.Events), Problems: w.take(at)}
 		e.If = w.conditions(at+"/if/~if", sentence.Read(match.If), scope)
 		v.Cancel = append(v.Cancel, e)
 	}
 	v.Bounds, v.MoreBounds = w.bounds(scope)
+	v.EndProblems, v.DoProblems = w.take("/cancel_on"), w.take("/do")
+	v.Unbound = w.boundProblems(v.Bounds)
 	v.OnError = w.steps("/on_error", f.OnError, f.Do, "")
 	for _, key := range slices.Sorted(maps.Keys(f.YAML)) {
 		if _, ok := w.split(); ok && key == "sample" {

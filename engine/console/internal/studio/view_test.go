@@ -274,6 +274,7 @@ func TestPlaces(t *testing.T) {
       - for_each:
           in: messages
           do: [{ lgo: x }]
+          as: m
 `
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: catalog})
 	_ = set
@@ -281,7 +282,13 @@ func TestPlaces(t *testing.T) {
 	for _, p := range problems {
 		list = append(list, Problem{Line: p.Line, Column: p.Column, Message: p.Message})
 	}
-	got := Places([]byte(text), "x", list)
+	Places([]byte(text), "x", list)
+	got := map[string][]Problem{}
+	for _, p := range list {
+		if p.here {
+			got[p.Path] = append(got[p.Path], p)
+		}
+	}
 	for path, want := range map[string]string{
 		"/when": "nonsense", "/if": "mesage", "/do/1/args/branches/branches/0/do/0": "send_mesage", "/do/1/args/branches/branches/1/do/1": "long", "/do/1": "nobody", "/do/2": "messages", "/do/2/args/do/steps/0": "lgo",
 	} {

@@ -111,6 +111,7 @@ func (w Language) Functions() template.FuncMap {
 		"safe":    engine.Harmless,
 		"lines":   func(s string) []string { return HarmlessLines(s) },
 		"moment":  w.Moment,
+		"dayOf":   w.Brief,
 		"told":    w.Told,
 		"length":  w.Length,
 		"bytes":   w.bytes,
@@ -164,6 +165,14 @@ func (w Language) Moment(t time.Time) string {
 		return "–"
 	}
 	return t.Format(w.time)
+}
+
+// Brief writes the day and the time of a moment of these weeks.
+func (w Language) Brief(t time.Time) string {
+	if w.Code == "pt" {
+		return t.Format("02/01 15:04")
+	}
+	return t.Format("2 Jan 15:04")
 }
 
 // Length writes a length of time with the two largest units.
