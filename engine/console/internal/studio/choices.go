@@ -184,6 +184,11 @@ func (c Card) Adds() string {
 	return asJSON(c.Add)
 }
 
+// Folds reports whether something belongs to a card besides its sentence.
+func (c Card) Folds() bool {
+	return len(c.More) > 0 || c.Text != nil || c.Question != nil || c.If != nil || c.BranchPath != "" || c.Loop != nil
+}
+
 // Ways returns how many ways come before the last one, which is taken otherwise.
 func (c Card) Ways() int {
 	n := len(c.Branches)

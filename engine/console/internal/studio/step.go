@@ -42,7 +42,7 @@ func intoOf(path string, s form.Step) string {
 
 // step shows a step as a sentence.
 func (w *writer) step(path string, s form.Step, before []form.Step) Card {
-	c := Card{Path: path, Verb: s.Verb, Icon: iconOf(s.Verb), Problems: w.take(path)}
+	c := Card{Path: path, Verb: s.Verb, Icon: iconOf(s.Verb), Problems: w.take(path), Off: s.Enabled == "false"}
 	if s.Verb == "" {
 		c.Hand = &Chip{Path: path + "/yaml", Picker: "hand", Label: w.T("form.yaml_step"), Words: s.YAML, Value: s.YAML, Hand: true}
 		return c

@@ -75,6 +75,7 @@ type Card struct {
 	BranchPath string
 	Loop       *Steps
 	Hand       *Chip // the whole step, by hand
+	Off        bool  // it is switched off
 	Problems   []Problem
 	N          int
 	Into       string // the end of the way above, where there is one
