@@ -1,6 +1,7 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
 import { closeMenu, keyOf, next, patch } from "./rail.js";
+import { fillBlock } from "./blocks.js";
 import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
@@ -288,8 +289,13 @@ const actions = {
   },
   async step(button) {
     const path = button.dataset.step;
-    const verb = await pickOne(button, words["studio.step"], lists.verbs);
+    const verb = await pickOne(button, words["studio.step"], [...lists.blocks, ...lists.verbs]);
     if (!verb) return;
+    const block = lists.blocks.find((b) => b.value === verb);
+    if (block) {
+      const value = await fillBlock(button, block);
+      return value && send([{ op: "block", path, value }], () => openFirst(path));
+    }
     const value = { verb };
     if (verb === "choose") value.args = [{ name: "branches", as: "branches", branches: [{ do: [] }, { else: true, do: [] }] }];
     if (verb === "for_each") value.args = [{ name: "do", as: "steps", steps: [] }];

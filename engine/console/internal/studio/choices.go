@@ -40,6 +40,7 @@ type Value struct {
 // Choices returns what can be said at a place: conditions and values, or what can be asked of one
 // value.
 func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices {
+	f = m.WithNames(f)
 	w := &writer{Maker: m, form: f}
 	scope := w.scope(before(f, path))
 	var out Choices

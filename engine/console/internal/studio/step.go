@@ -16,9 +16,19 @@ import (
 func (w *writer) steps(path string, list []form.Step, before []form.Step, behind string) Steps {
 	out := Steps{Path: path}
 	before = slices.Clip(before)
+	name, left := "", 0 // of the block that the step is in
 	for i, s := range list {
 		c := w.step(fmt.Sprintf("%s/%d", path, i), s, append(before, list[:i]...))
 		c.N, c.Out = i+1, behind
+		if left == 0 {
+			if name, left = blockAt(w.form, list[i:]); left > 0 {
+				c.Block = w.T("block." + name)
+			}
+		}
+		if left > 0 {
+			c.InBlock = true
+			left--
+		}
 		if i > 0 {
 			c.Into = intoOf(fmt.Sprintf("%s/%d", path, i-1), list[i-1])
 		}
