@@ -162,10 +162,11 @@ func makeAsk(f form.Form, v filled) []Edit {
 		text += "\n" + n + " - " + row.text("text")
 		ways = append(ways, form.Branch{If: fmt.Sprintf(`trim(%s?.message?.text ?? "") == %q`, answer, n), Do: leads(row.text("leads"))})
 	}
-	wait := form.Step{Verb: "wait_for", ID: answer, Args: []form.Arg{textArg("event", vocabulary.MessageReceived), textArg("timeout", v.text("timeout"))}}
+	wait := form.Step{Verb: "wait_for", ID: answer, Args: []form.Arg{textArg("event", vocabulary.MessageReceived)}}
 	if len(numbers) > 0 {
 		wait.Args = append(wait.Args, textArg("if", `trim(message.text ?? "") in [`+strings.Join(numbers, ", ")+`]`))
 	}
+	wait.Args = append(wait.Args, textArg("timeout", v.text("timeout")))
 	then := leads(v.text("then"))
 	switch {
 	case len(ways) > 0 && len(then) > 0:
@@ -275,10 +276,14 @@ func blockAt(f form.Form, list []form.Step) (name string, n int) {
 }
 
 func argText(s form.Step, name string) string {
-	if a := argNamed(s.Args, name); a != nil {
-		return a.Text
+	a := argNamed(s.Args, name)
+	switch {
+	case a == nil:
+		return ""
+	case len(a.List) == 1:
+		return a.List[0]
 	}
-	return ""
+	return a.Text
 }
 
 // verbAt returns the verb of a step of a list, or nothing behind its end.

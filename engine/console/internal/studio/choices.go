@@ -185,6 +185,9 @@ func (c Card) Adds() string {
 	return asJSON(c.Add)
 }
 
+// SwitchOn returns the edit that switches a step on again.
+func (c Card) SwitchOn() string { return edits(Remove, c.Path+"/enabled", "") }
+
 // Folds reports whether something belongs to a card besides its sentence.
 func (c Card) Folds() bool {
 	return len(c.More) > 0 || c.Text != nil || c.Question != nil || c.If != nil || c.BranchPath != "" || c.Loop != nil

@@ -154,6 +154,9 @@ func (w *writer) control(path string, s form.Step, scope sentence.Scope) (chips 
 			chips = append(chips, Chip{Path: path + "/retry/for", Picker: "duration", Label: w.T("studio.retry_for"), Words: w.span(s.Retry.For, scope), Value: s.Retry.For, Clear: true})
 		}
 	}
+	if s.Enabled != "" && s.Enabled != "false" { // which the checker refuses
+		chips = append(chips, Chip{Path: path + "/enabled", Picker: "choice", Label: w.T("studio.off"), Words: s.Enabled, Value: s.Enabled, Clear: true, Values: []Option{{Value: "false", Label: w.T("studio.off")}}})
+	}
 	if s.EvenIfMuted != "" {
 		chips = append(chips, Chip{Path: path + "/even_if_muted", Picker: "choice", Label: w.T("studio.muted"), Words: w.Or("value.", s.EvenIfMuted), Value: s.EvenIfMuted, Clear: true, Values: w.flags()})
 	}
