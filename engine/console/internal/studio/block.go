@@ -58,7 +58,7 @@ var blocks = []block{
 		{Name: "timeout", Kind: "span", Default: "1h"}, {Name: "then", Kind: "leads"},
 	}, makeAsk, readAsk},
 	{"escalate", []Ask{
-		{Name: "levels", Kind: "rows", Count: 2, Rows: []Ask{{Name: "after", Kind: "span", Default: "15m"}, {Name: "leads", Kind: "leads"}}},
+		{Name: "levels", Kind: "rows", Count: 1, Rows: []Ask{{Name: "after", Kind: "span", Default: "15m"}, {Name: "leads", Kind: "leads"}}},
 	}, makeEscalate, readEscalate},
 	{"away", []Ask{
 		{Name: "text", Kind: "text"}, {Name: "calendar", Kind: "name", From: "calendar"}, {Name: "per", Kind: "length", Default: "12h"},
@@ -137,13 +137,13 @@ func leads(to string) []form.Step {
 	kind, name, _ := strings.Cut(to, ":")
 	switch kind {
 	case "sector", "person":
-		return []form.Step{{Verb: "transfer", Args: []form.Arg{textArg(kind, name)}}}
+		return []form.Step{{Verb: vocabulary.Transfer, Args: []form.Arg{textArg(kind, name)}}}
 	case "label":
-		return []form.Step{{Verb: "add_labels", Args: []form.Arg{{Name: "labels", As: form.AsList, List: []string{name}}}}}
+		return []form.Step{{Verb: vocabulary.AddLabels, Args: []form.Arg{{Name: "labels", As: form.AsList, List: []string{name}}}}}
 	case "message":
 		return []form.Step{{Verb: vocabulary.SendMessage}}
 	case "close":
-		return []form.Step{{Verb: "close_attendance"}}
+		return []form.Step{{Verb: vocabulary.CloseAttendance}}
 	}
 	return nil
 }
@@ -209,14 +209,16 @@ const answered = `attendance.status != "open" or attendance.first_response != ni
 func makeEscalate(f form.Form, v filled) []Edit {
 	var steps []form.Step
 	for _, row := range v.rows("levels") {
-		if then := leads(row.text("leads")); len(then) > 0 && row.text("after") != "" {
-			steps = append(steps, form.Step{Verb: "wait", Args: []form.Arg{textArg("for", row.text("after"))}}, form.Step{Verb: "stop_if", Args: []form.Arg{textArg("if", answered)}})
-			steps = append(steps, then...)
+		then := leads(row.text("leads"))
+		if len(then) == 0 {
+			then = []form.Step{{Verb: vocabulary.Transfer}} // to whom is chosen on its card
 		}
+		steps = append(steps, form.Step{Verb: "wait", Args: []form.Arg{textArg("for", row.text("after"))}}, form.Step{Verb: "stop_if", Args: []form.Arg{textArg("if", answered)}})
+		steps = append(steps, then...)
 	}
 	edits := adding(steps)
 	if len(f.CancelOn) == 0 {
-		edits = append(edits, Edit{Op: Set, Path: "/cancel_on", Value: []form.Match{{Events: []string{"attendance.closed"}}, {Events: []string{"message.sent"}, If: `message.by == "team"`}}})
+		edits = append(edits, Edit{Op: Set, Path: "/cancel_on", Value: []form.Match{{Events: []string{vocabulary.AttendanceClosed}}, {Events: []string{vocabulary.MessageSent}, If: `message.by == "team"`}}})
 	}
 	if len(f.If) == 0 {
 		edits = append(edits, Edit{Op: Set, Path: "/if", Value: []string{`attendance.status == "open"`, `attendance.first_response == nil`}})

@@ -81,7 +81,7 @@ func TestBlocks(t *testing.T) {
             do:
               - close_attendance
 `, "Ask and wait for an answer: /do/0 /do/1 /do/2"},
-		{"escalate", `{"block":"escalate","levels":[{"after":"15m of office","leads":"sector:Supervisors"},{"after":"30m","leads":"person:Carla"},{"after":"30m","leads":""}]}`, `    if:
+		{"escalate", `{"block":"escalate","levels":[{"after":"15m of office","leads":"sector:Supervisors"},{"after":"30m","leads":"person:Carla"}]}`, `    if:
       - attendance.status == "open"
       - attendance.first_response == nil
     mode: single
