@@ -56,8 +56,8 @@ const isInside = (path, at) => path === at || path.startsWith(at + "/");
 // landed returns the path of what an edit has moved or copied.
 export function landed(edit) { return edit.op === "move" ? along(edit.to, edit.path, -1) : edit.to; }
 
-// shifted takes what is unfolded along with the steps.
-export function shifted(edits) {
+// shifted takes what is unfolded along with the steps. More is how many steps there are more than before.
+export function shifted(edits, more) {
   for (const edit of edits) {
     const now = new Map();
     const step = /^\/(do|on_error)\/(.*\/)?\d+$/.test(edit.path);
@@ -68,6 +68,7 @@ export function shifted(edits) {
         if (step && (edit.op === "remove" || edit.op === "move")) path = along(path, edit.path, -1);
         if (edit.op === "move") path = along(path, landed(edit), 1);
         if (edit.op === "copy") path = along(path, edit.to, 1);
+        if (step && edit.op === "block") path = along(path, edit.path, more);
         if (step && edit.op === "add") path = along(path, edit.path, 1);
       }
       now.set(path, is);

@@ -15,6 +15,9 @@ export function keyOf(element) {
 // inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
 const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
 
+// grown returns how many steps the next rail has more than this one.
+export function grown(parts) { return shown.length ? parts.length - shown.length : 0; }
+
 let shown = []; // the parts of the rail: what is before the steps, each step, and what is behind them
 
 // next returns the next rail. A card that is the same as before is only mentioned in it: a rule can have many of them, and most stay the same.

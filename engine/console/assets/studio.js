@@ -1,6 +1,6 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
-import { closeMenu, keyOf, next, patch } from "./rail.js";
+import { closeMenu, grown, keyOf, next, patch } from "./rail.js";
 import { fillBlock } from "./blocks.js";
 import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
@@ -76,8 +76,7 @@ function send(edits, behind) {
     refused = !answer || !answer.ok;
     unheard = !answer || answer.status === 401;
     resend = refused && unheard ? edits : null;
-    if (answer && answer.ok) shifted(edits);
-    const shown = await take(mine, answer);
+    const shown = await take(mine, answer, edits);
     if (shown && textarea.value !== before) remember(before);
     if (shown && behind) behind();
   });
@@ -85,10 +84,11 @@ function send(edits, behind) {
 }
 
 // take shows what the console answered.
-async function take(mine, answer) {
+async function take(mine, answer, edits = []) {
   if (!answer || !answer.ok) { await failed(answer); return false; }
   const found = await answer.json();
   if (mine !== asked) return false;
+  shifted(edits, grown(found.rail));
   page.elements.rule.value = found.rule;
   textarea.value = found.text;
   showRail(found.rail);

@@ -28,6 +28,9 @@ func (m *Maker) WithNames(f form.Form) form.Form {
 // WithNames gives them. A person who chooses a result need not think of a name for it.
 func (m *Maker) NameUsed(f form.Form) form.Form {
 	f, list := m.made(f)
+	if len(list) == 0 {
+		return f
+	}
 	texts := m.expressions(f)
 	for _, one := range list {
 		used := regexp.MustCompile(`(^|[^\w.])(steps\.)?` + one.name + `\b`)
@@ -40,6 +43,11 @@ func (m *Maker) NameUsed(f form.Form) form.Form {
 
 // made makes up names, by what a step brings. It returns a copy of the form that they lead into.
 func (m *Maker) made(f form.Form) (form.Form, []made) {
+	lacks := false
+	eachStep(f, func(s *form.Step) { lacks = lacks || s.ID == "" && m.Knows("name."+s.Verb) })
+	if !lacks {
+		return f, nil
+	}
 	root, err := plain(f)
 	if err != nil {
 		return f, nil
