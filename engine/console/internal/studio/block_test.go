@@ -196,7 +196,7 @@ func TestBlocksOfExamples(t *testing.T) {
 // gets the name with the choice, in the language of the person and only then.
 func TestNamesAreMadeUp(t *testing.T) {
 	t.Parallel()
-	text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - wait_for: { event: message.received, timeout: 1h }\n      - wait_for: { event: message.received, timeout: 2h }\n      - send_message: the answer\n"
+	text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - wait_for: { event: message.received, timeout: 1h }\n      - wait_for: { event: message.received, timeout: 2h }\n      - { send_message: the answer, if: message.text == 'an answer_2 or resposta_2' }\n"
 	for language, name := range map[string]string{"en": "answer_2", "pt": "resposta_2"} {
 		m := maker(language, []byte(text))
 		f, err := form.Read(catalog, []byte(text), "x")

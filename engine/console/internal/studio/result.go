@@ -102,8 +102,10 @@ func eachStep(f form.Form, fn func(*form.Step)) {
 	walk(f.OnError)
 }
 
-// inBraces matches an expression in a text.
-var inBraces = regexp.MustCompile(`\{\{.*?\}\}`)
+var (
+	inBraces = regexp.MustCompile(`\{\{.*?\}\}`)                // an expression in a text
+	literals = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`") // texts in an expression, which name nothing
+)
 
 // expressions returns the expressions of the steps of a form.
 func (m *Maker) expressions(f form.Form) (texts []string) {
@@ -134,5 +136,8 @@ func (m *Maker) expressions(f form.Form) (texts []string) {
 			args(s.Args, verb.Args)
 		}
 	})
+	for i, t := range texts {
+		texts[i] = literals.ReplaceAllString(t, `""`)
+	}
 	return texts
 }
