@@ -2,8 +2,10 @@ package phrases
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -41,12 +43,17 @@ var events = func() table {
 	return t
 }()
 
-func lookUp(code Code) (t texts, ok bool) {
+// byCode is the whole catalogue: a page looks up thousands of texts.
+var byCode = sync.OnceValue(func() table {
+	all := table{}
 	for _, part := range catalogue {
-		if t, ok = part[code]; ok {
-			break
-		}
+		maps.Copy(all, part)
 	}
+	return all
+})
+
+func lookUp(code Code) (t texts, ok bool) {
+	t, ok = byCode()[code]
 	return t, ok
 }
 
