@@ -1,9 +1,13 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -33,5 +37,212 @@ func TestAChangeIsShownSoon(t *testing.T) {
 		if touched := look(b, "see what changed", chromedp.Evaluate[[]string](`[...touched]`)); len(touched) != 1 || touched[0] != "/do/50" {
 			t.Errorf("the change of one card touched %v", touched)
 		}
+	}
+}
+
+const branchedRule = `rules:
+  - id: ways
+    when: message.received
+    limit: { times: 1, per: 12h }
+    do:
+      - send_message: Hello
+      - choose:
+          - if: contact_has_label("vip")
+            do:
+              - transfer: Supervisors
+          - else:
+              - log: nothing
+      - add_labels: [vip]
+`
+
+// opensRule opens the page of a rule that a desk gets.
+func opensRule(t *testing.T, text, id string) (*desk, *person) {
+	t.Helper()
+	d := newEditorDesk(t)
+	d.write(id+".yaml", text)
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, d.serve())
+	b.open("/write?workspace=default&rule=" + id)
+	b.until(railIsThere)
+	return d, &person{browser: b}
+}
+
+// middle returns the middle of something on the page.
+func (b *browser) middle(selector string) (x, y float64) {
+	b.t.Helper()
+	at := look(b, "find "+selector, chromedp.Evaluate[[]float64](fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: "nearest" }); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`, selector)))
+	return at[0], at[1]
+}
+
+// drags takes the card at a path by its grip to a place where a step can be added.
+func (p *person) drags(path, to string) {
+	p.t.Helper()
+	grip := fmt.Sprintf(`[data-at=%q] > .card > .grip`, path)
+	p.until(fmt.Sprintf("document.querySelector(%q)", grip))
+	p.middle(grip) // the page may have to be moved for it
+	p.middle(fmt.Sprintf(`[data-step=%q]`, to))
+	x, y := p.middle(grip)
+	tx, ty := p.middle(fmt.Sprintf(`[data-step=%q]`, to))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.Button("left"), chromedp.ClickCount(1)))
+	for _, part := range []float64{.2, .6, 1} {
+		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+(tx-x)*part, y+(ty-y)*part, chromedp.Button("left")))
+	}
+	p.until(fmt.Sprintf(`document.querySelector("[data-drop] > [data-step]")?.dataset.step === %q`, to))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, tx, ty, chromedp.Button("left"), chromedp.ClickCount(1)))
+}
+
+// TestCardsAreMoved shows that cards are dragged into and out of ways, and moved by keys, and that
+// nothing else changes.
+func TestCardsAreMoved(t *testing.T) {
+	_, p := opensRule(t, branchedRule, "ways")
+	p.drags("/do/2", "/do/1/args/branches/branches/1/do/0")
+	p.written("- else:\n              - add_labels: [vip]\n              - log: nothing\n")
+	p.drags("/do/1/args/branches/branches/1/do/0", "/do/0")
+	p.written("do:\n      - add_labels: [vip]\n      - send_message: Hello\n")
+	p.until(`document.activeElement.closest("[data-at]")?.dataset.at === "/do/0"`)
+	look(p.browser, "alt and arrow", chromedp.Evaluate[bool](`window.press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, altKey: true, bubbles: true, cancelable: true })), true`))
+	for _, step := range []struct{ arrow, at, text string }{
+		{"ArrowDown", "/do/1", "do:\n      - send_message: Hello\n      - add_labels: [vip]\n      - choose:"},
+		{"ArrowDown", "/do/2", "- log: nothing\n      - add_labels: [vip]\n"},
+		{"ArrowRight", "/do/1/args/branches/branches/0/do/1", "- transfer: Supervisors\n              - add_labels: [vip]\n          - else"},
+		{"ArrowLeft", "/do/2", "- log: nothing\n      - add_labels: [vip]\n"},
+	} {
+		look(p.browser, step.arrow, chromedp.Evaluate[bool](fmt.Sprintf("press(%q), true", step.arrow)))
+		p.written(step.text)
+		p.until(fmt.Sprintf(`document.activeElement.closest("[data-at]")?.dataset.at === %q`, step.at))
+	}
+	if got := look(p.browser, "read", chromedp.Evaluate[string](`document.getElementById("text").value`)); got != branchedRule {
+		t.Errorf("the rule is another:\n%s", got)
+	}
+}
+
+// TestAStepIsSwitchedOff shows that a step is switched off and on again, and that one which was
+// removed can be had back.
+func TestAStepIsSwitchedOff(t *testing.T) {
+	_, p := opensRule(t, branchedRule, "ways")
+	p.tap(`[data-at="/do/0"] .menu > summary`)
+	p.tap(`[data-at="/do/0"] [data-edits*="enabled"]`)
+	p.written("enabled: false")
+	p.until(`document.querySelector('[data-at="/do/0"] .off').innerText.includes("switched off")`)
+	p.tap(`[data-at="/do/0"] .menu > summary`)
+	p.tap(`[data-at="/do/0"] [data-edits*="enabled"]`)
+	p.until(`!document.getElementById("text").value.includes("enabled")`)
+	p.tap(`[data-at="/do/2"] .menu > summary`)
+	p.tap(`[data-at="/do/2"] [data-edits*='"op":"remove","path":"/do/2"']`)
+	p.until(`document.getElementById("toast").innerText.includes("Step removed")`)
+	p.tap(`#toast button`)
+	p.written("- add_labels: [vip]")
+	p.until(`!document.getElementById("toast").innerText`)
+}
+
+// TestCardsFold shows that the cards of a phone are folded, that a click on a sentence opens one,
+// and that it stays open while steps are added and moved.
+func TestCardsFold(t *testing.T) {
+	_, p := opensRule(t, branchedRule, "ways")
+	p.until(`!document.querySelector("[data-folded]")`)
+	p.do(chromedp.EmulateViewport(390, 800))
+	p.until(`document.querySelectorAll('[data-list="/do"] > [data-folded]').length === 2`)
+	p.picture("cards-folded", "en", "light")
+	p.tap(`[data-at="/do/1"] .say > span`)
+	p.until(`document.querySelector('[data-at="/do/1/args/branches/branches/0/do/0"]').getBoundingClientRect().height > 0`)
+	p.tap(`[data-at="/do/0"] .menu > summary`)
+	p.tap(`[data-at="/do/0"] [data-edits*='"op":"copy"']`)
+	p.until(`document.querySelector('[data-at="/do/2"] .branches') && !("folded" in document.querySelector('[data-at="/do/2"]').dataset) && "folded" in document.querySelector('[data-at="/do/1"]').dataset`)
+	p.picture("cards-unfolded", "en", "light")
+	p.tap(`[data-at="/do/2"] .fold`)
+	p.until(`"folded" in document.querySelector('[data-at="/do/2"]').dataset`)
+	if wide := look(p.browser, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
+		t.Errorf("it is %d pixels wider than a phone", wide)
+	}
+}
+
+// selects chooses an entry of a list of a sheet: a click to open it, and one on the entry.
+func (p *person) selects(n int, name, entry string) {
+	p.t.Helper()
+	script := fmt.Sprintf(`(() => { const list = document.querySelectorAll('#picker select[data-ask=%q]')[%d]; list.value = [...list.options].find(o => o.text === %q).value; return true })()`, name, n, entry)
+	look(p.browser, "select "+entry, chromedp.Evaluate[bool](script))
+	p.clicks += 2
+}
+
+// answers writes into a field of a sheet.
+func (p *person) answers(n int, name, text string) {
+	p.t.Helper()
+	look(p.browser, "go to "+name, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelectorAll('#picker [data-ask=%q]')[%d].focus(), true`, name, n)))
+	p.clicks++
+	p.writes(text)
+}
+
+// TestAMenuByClicks shows that a menu with a time limit is built from an empty page in few clicks,
+// made live, and asks a customer, who is then transferred.
+func TestAMenuByClicks(t *testing.T) {
+	d := newEditorDesk(t)
+	b := newBrowser(t, d.serve())
+	b.open("/write?workspace=default&template=")
+	p := &person{browser: b}
+	p.until(railIsThere)
+	p.tap(`[data-set="/name"]`)
+	b.fill("/name", "What is it about")
+	p.written("name: What is it about")
+	p.tap(`[data-step="/do/0"]`)
+	p.choose("Ask and wait for an answer")
+	p.until(`document.querySelector("#picker [data-ask=question]")`)
+	p.answers(0, "question", "What is it about?")
+	p.answers(0, "text", "Buy")
+	p.selects(0, "leads", "to the sector Sales")
+	p.answers(1, "text", "Help")
+	p.selects(1, "leads", "to the sector Support")
+	p.selects(0, "then", "label vip")
+	p.picture("block-sheet", "en", "light")
+	p.choose("Done")
+	p.written(`- add_labels: [vip]`)
+	p.until(`document.querySelector('[data-at="/do/0"] h3.block')?.textContent === "Ask and wait for an answer"`)
+	p.sees("No problems.")
+	if hand := look(b, "look for code", chromedp.Evaluate[int](`document.querySelectorAll("#rail .hand").length`)); hand > 0 {
+		t.Errorf("%d parts are by hand", hand)
+	}
+	p.picture("block", "en", "light")
+	p.tap(`input[name="switch"][value="live"]`)
+	p.tap("#save")
+	p.sees("It acts from the next event on.")
+	t.Logf("the menu took %d clicks and %d times typing", p.clicks, p.words)
+	if p.clicks > 30 {
+		t.Errorf("it took %d clicks", p.clicks)
+	}
+	before := len(d.Effects())
+	d.says(marina, "Marina Souza", "Oi")
+	d.pass(time.Minute)
+	d.says(marina, "Marina Souza", " 2 ")
+	var did []string
+	for _, e := range d.Effects()[before:] {
+		did = append(did, string(must(json.Marshal(e))))
+	}
+	if text := fmt.Sprint(did); !strings.Contains(text, "What is it about?") || !strings.Contains(text, "1 - Buy") || !strings.Contains(text, "/transfer") {
+		t.Errorf("it did %v", did)
+	}
+}
+
+// TestSheetsAreGood shows that blocks and cards can be used with a screen reader, on dark screens
+// and on phones.
+func TestSheetsAreGood(t *testing.T) {
+	_, p := opensRule(t, strings.Replace(branchedRule, "send_message: Hello", "{ send_message: Hello, enabled: false }", 1), "ways")
+	p.isGood("cards-off", "en")
+	p.tap(`[data-at="/do/2"] .menu > summary`)
+	p.tap(`[data-at="/do/2"] [data-edits*='"op":"remove"']`)
+	p.until(`document.getElementById("toast").innerText`)
+	p.isGood("cards-toast", "en")
+	for _, width := range []int64{1280, 390} {
+		p.theme("light")
+		p.do(chromedp.EmulateViewport(width, 800))
+		p.tap(`[data-list="/do"] > .end [data-step]`)
+		p.choose("Escalate when nobody answers")
+		p.until(`document.querySelector("#picker .askrow")`)
+		p.isGood(fmt.Sprintf("block-sheet-%d", width), "en")
+		if wide := look(p.browser, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
+			t.Errorf("it is %d pixels wider than %d", wide, width)
+		}
+		p.choose("Cancel")
+		p.until(`!document.querySelector("#picker[open]")`)
 	}
 }

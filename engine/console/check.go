@@ -85,6 +85,7 @@ func (c *Console) writeEdit(q *request) error {
 			return err
 		}
 	}
+	fields = studioMaker(q.words(), f).NameUsed(fields)
 	text, err := form.Write(catalog, []byte(f.text), f.rule, fields)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))

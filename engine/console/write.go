@@ -97,7 +97,9 @@ type studioLists struct {
 	Each   []studio.Option     `json:"each"`
 	Verbs  []studio.Option     `json:"verbs"`
 	Days   []studio.Option     `json:"days"`
-	Words  map[string]string   `json:"words"`
+
+	Blocks []studio.BlockOption `json:"blocks"`
+	Words  map[string]string    `json:"words"`
 }
 
 // pickerWords are the texts that the script of the page shows.
@@ -105,14 +107,15 @@ var pickerWords = []string{
 	"picker.search", "picker.use", "picker.done", "picker.cancel", "picker.clear", "picker.none", "picker.amount", "picker.unit", "picker.hours", "picker.always", "picker.value",
 	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.unsaved", "studio.undo",
 	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.insert",
-	"studio.group.all", "studio.group.any", "studio.group.none", "studio.event", "studio.ending", "studio.more", "studio.up", "studio.down", "studio.into", "studio.out", "studio.copy", "studio.remove", "studio.bound", "studio.only_if", "field.name",
+	"block.leads.nothing", "block.leads.sector", "block.leads.person", "block.leads.label", "block.leads.message", "block.leads.close",
+	"studio.group.all", "studio.group.any", "studio.group.none", "studio.event", "studio.ending", "studio.off_now", "studio.on_now", "studio.removed", "studio.more", "studio.up", "studio.down", "studio.into", "studio.out", "studio.copy", "studio.remove", "studio.bound", "studio.only_if", "field.name",
 }
 
 func (c *Console) studioLists(q *request, f *draftFile) studioLists {
 	w := q.words()
 	names := c.names(f.space, f.space.book().Set)
 	maker := studioMaker(w, f)
-	out := studioLists{Names: map[string][]string{}, Stages: []Choice{}, Verbs: maker.Verbs(), Events: maker.Events(), Days: maker.Days(), Words: map[string]string{}}
+	out := studioLists{Names: map[string][]string{}, Stages: []Choice{}, Verbs: maker.Verbs(), Events: maker.Events(), Days: maker.Days(), Blocks: maker.Blocks(), Words: map[string]string{}}
 	for _, kind := range []string{"label", "sector", "person", "teammate", "channel", "board", "stage", "calendar", "media"} {
 		out.Names[kind] = append([]string{}, names.Of(kind)...)
 	}

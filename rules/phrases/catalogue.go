@@ -2,8 +2,10 @@ package phrases
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -25,7 +27,7 @@ type table map[Code]texts
 var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHealth, consoleEditor, consoleFields,
-	sentences, sayings, sentenceValues, sentenceNames, steps, studio,
+	sentences, sayings, sentenceValues, sentenceNames, steps, studio, blocks,
 }
 
 // events are what each event is called, and what happens when it starts a rule.
@@ -41,12 +43,17 @@ var events = func() table {
 	return t
 }()
 
-func lookUp(code Code) (t texts, ok bool) {
+// byCode is the whole catalogue: a page looks up thousands of texts.
+var byCode = sync.OnceValue(func() table {
+	all := table{}
 	for _, part := range catalogue {
-		if t, ok = part[code]; ok {
-			break
-		}
+		maps.Copy(all, part)
 	}
+	return all
+})
+
+func lookUp(code Code) (t texts, ok bool) {
+	t, ok = byCode()[code]
 	return t, ok
 }
 

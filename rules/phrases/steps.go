@@ -191,6 +191,12 @@ var studio = table{
 	"offers.steps":        {"What steps found", "O que os passos trouxeram"},
 	"offers.vars":         {"Variables", "Variáveis"},
 
+	"studio.inside":  {"What belongs to step", "O que pertence ao passo"},
+	"studio.off":     {"switched off", "desligado"},
+	"studio.off_now": {"Switch off", "Desligar"},
+	"studio.on_now":  {"Switch on", "Ligar"},
+	"studio.removed": {"Step removed", "Passo removido"},
+
 	"picker.search":  {"Search", "Procurar"},
 	"picker.use":     {"Use “%s”", "Usar “%s”"},
 	"picker.done":    {"Done", "Pronto"},

@@ -20,7 +20,7 @@ export function make(tag, attributes, ...children) {
 }
 
 // open shows the dialog. Build fills it, and gets what ends it with a value.
-function open(anchor, title, build) {
+export function open(anchor, title, build) {
   return new Promise((resolve) => {
     let result;
     const done = (value) => { result = value; dialog.close(); };
@@ -47,7 +47,7 @@ function place(anchor) {
   dialog.style.top = (below + size.height < window.innerHeight ? below : Math.max(8, Math.min(at.top - size.height - 6, window.innerHeight - size.height - 8))) + "px";
 }
 
-function buttons(done, value, chip) {
+export function buttons(done, value, chip) {
   const row = make("div", { class: "ends" });
   if (chip && chip.clear) row.append(make("button", { type: "button", class: "ghost", text: words["picker.clear"], onclick: () => done(null) }));
   row.append(make("span", { class: "grow" }), make("button", { type: "button", class: "ghost", text: words["picker.cancel"], onclick: () => dialog.close() }));
@@ -148,10 +148,11 @@ const pickNumber = (anchor, chip) => open(anchor, chip.label, (box, done) => {
 
 const lengthPart = /^(\d+(?:\.\d+)?)(s|m|h|d)$/;
 
-const pickLength = (anchor, chip, hours) => open(anchor, chip.label, (box, done) => {
-  const [length, calendar] = String(chip.value || "15m").split(" of ");
+// lengthFields are the fields of a length of time: a number, a unit and, with hours, of which. Value reads them.
+export function lengthFields(given, hours, label) {
+  const [length, calendar] = String(given || "15m").split(" of ");
   const found = lengthPart.exec(length) || [];
-  const amount = make("input", { type: "number", min: "1", value: found[1] || "15", "aria-label": words["picker.amount"], "data-first": true });
+  const amount = make("input", { type: "number", min: "1", value: found[1] || "15", "aria-label": label || words["picker.amount"], "data-first": true });
   const unit = make("select", { "aria-label": words["picker.unit"] }, ...["s", "m", "h", "d"].map((u) => make("option", { value: u, text: words["picker." + u], selected: u === (found[2] || "m") })));
   const row = make("div", { class: "length" }, amount, unit);
   let of = null;
@@ -159,7 +160,11 @@ const pickLength = (anchor, chip, hours) => open(anchor, chip.label, (box, done)
     of = make("select", { "aria-label": words["picker.hours"] }, make("option", { value: "", text: words["picker.always"] }), ...lists.names.calendar.map((c) => make("option", { value: c, text: words["picker.hours"] + " " + c, selected: c === calendar })));
     row.append(of);
   }
-  const value = () => (amount.value ? amount.value + unit.value + (of && of.value ? " of " + of.value : "") : undefined);
+  return { row, amount, value: () => (amount.value ? amount.value + unit.value + (of && of.value ? " of " + of.value : "") : undefined) };
+}
+
+const pickLength = (anchor, chip, hours) => open(anchor, chip.label, (box, done) => {
+  const { row, amount, value } = lengthFields(chip.value, hours);
   onEnter(amount, () => done(value()));
   box.append(row, buttons(done, value, chip));
 });

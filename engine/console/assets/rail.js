@@ -15,6 +15,9 @@ export function keyOf(element) {
 // inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
 const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
 
+// grown returns how many steps the next rail has more than this one.
+export function grown(parts) { return shown.length ? parts.length - shown.length : 0; }
+
 let shown = []; // the parts of the rail: what is before the steps, each step, and what is behind them
 
 // next returns the next rail. A card that is the same as before is only mentioned in it: a rule can have many of them, and most stay the same.
@@ -52,24 +55,30 @@ rail.addEventListener("toggle", (event) => {
   if (!menu.matches("details.menu[open]") || menu.querySelector(".sheet").childElementCount) return;
   const card = menu.closest("[data-at]");
   const path = card.dataset.at;
-  const list = path.slice(0, path.lastIndexOf("/"));
-  const n = Number(path.slice(list.length + 1));
-  const last = !card.nextElementSibling?.dataset.at;
+  const to = movesOf(card);
   const entry = (word, data) => {
     const button = make("button", { type: "button", text: words["studio." + word] });
     Object.assign(button.dataset, data);
     menu.querySelector(".sheet").append(button);
   };
-  const move = (word, to, op = "move") => entry(word, { edits: JSON.stringify([{ op, path, to }]) });
+  const edit = (word, op, more) => entry(word, { edits: JSON.stringify([{ op, path, ...more }]) });
   entry("more", { more: path });
   if (!card.querySelector(":scope > .card > .inside > .only")) entry("only_if", { condition: path + "/if/~if/of/0", op: "add" });
-  if (n > 0) move("up", list + "/" + (n - 1));
-  if (!last) move("down", list + "/" + (n + 2));
-  if (menu.dataset.into) move("into", menu.dataset.into);
-  if (menu.dataset.out) move("out", menu.dataset.out);
-  move("copy", list + "/" + (n + 1), "copy");
-  entry("remove", { edits: JSON.stringify([{ op: "remove", path }]) });
+  for (const way of ["up", "down", "into", "out"]) if (to[way]) edit(way, "move", { to: to[way] });
+  if ("off" in menu.dataset) edit("on_now", "remove", { path: path + "/enabled" });
+  else edit("off_now", "set", { path: path + "/enabled", value: "false" });
+  edit("copy", "copy", { to: to.behind });
+  edit("remove", "remove");
 }, true);
+
+// movesOf returns where a card can be moved to, one place at a time.
+export function movesOf(card) {
+  const path = card.dataset.at;
+  const list = path.slice(0, path.lastIndexOf("/") + 1);
+  const n = Number(path.slice(list.length));
+  const { into, out } = card.querySelector(":scope > .card > .menu").dataset;
+  return { up: n > 0 && list + (n - 1), down: card.nextElementSibling?.dataset.at && list + (n + 2), into, out, behind: list + (n + 1) };
+}
 
 // closeMenu closes the menu that a button is in, and returns what stays.
 export function closeMenu(button) {

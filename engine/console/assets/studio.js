@@ -1,6 +1,8 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
-import { closeMenu, keyOf, next, patch } from "./rail.js";
+import { closeMenu, grown, keyOf, next, patch } from "./rail.js";
+import { fillBlock } from "./blocks.js";
+import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
 const page = document.getElementById("write");
@@ -75,7 +77,7 @@ function send(edits, behind) {
     refused = !answer || !answer.ok;
     unheard = !answer || answer.status === 401;
     resend = refused && unheard ? edits : null;
-    const shown = await take(mine, answer);
+    const shown = await take(mine, answer, edits);
     if (shown && textarea.value !== before) remember(before);
     if (shown && behind) behind();
   });
@@ -83,10 +85,11 @@ function send(edits, behind) {
 }
 
 // take shows what the console answered.
-async function take(mine, answer) {
+async function take(mine, answer, edits = []) {
   if (!answer || !answer.ok) { await failed(answer); return false; }
   const found = await answer.json();
   if (mine !== asked) return false;
+  shifted(edits, grown(found.rail));
   page.elements.rule.value = found.rule;
   textarea.value = found.text;
   showRail(found.rail);
@@ -130,6 +133,7 @@ function showRail(parts) {
   const now = next(parts);
   now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
   patch(rail, now);
+  fold();
   if (!active || active.isConnected) return;
   const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
   const near = card && rail.querySelector(`[data-at="${CSS.escape(card)}"]`)?.querySelector("button, summary");
@@ -162,6 +166,7 @@ function showProblem(p) {
     showTab("yaml");
     return editor.go(p.line, p.column);
   }
+  unfold(card);
   card.scrollIntoView({ block: "center" });
   (card.querySelector(".chip.off") || card.querySelector(".inside button, .inside input, button, input"))?.focus({ preventScroll: true });
 }
@@ -257,6 +262,7 @@ async function pickCondition(anchor, path) {
 function openFirst(path) {
   const card = rail.querySelector(`[data-at="${CSS.escape(path)}"]`);
   if (!card) return;
+  unfold(card);
   card.scrollIntoView({ block: "nearest" });
   const bare = card.querySelector(".bare");
   if (bare) bare.click();
@@ -271,9 +277,8 @@ const actions = {
   },
   edits(button) {
     const edits = JSON.parse(button.dataset.edits);
-    const card = edits[0].op === "remove" ? "" : edits[0].to;
-    closeMenu(button);
-    send(edits, () => card && rail.querySelector(`[data-at="${CSS.escape(card)}"] summary`)?.focus());
+    const step = closeMenu(button) !== button;
+    send(edits, () => changed(edits[0], step));
   },
   async condition(button) {
     const path = button.dataset.condition;
@@ -290,8 +295,13 @@ const actions = {
   },
   async step(button) {
     const path = button.dataset.step;
-    const verb = await pickOne(button, words["studio.step"], lists.verbs);
+    const verb = await pickOne(button, words["studio.step"], [...lists.blocks, ...lists.verbs]);
     if (!verb) return;
+    const block = lists.blocks.find((b) => b.value === verb);
+    if (block) {
+      const value = await fillBlock(button, block);
+      return value && send([{ op: "block", path, value }], () => openFirst(path));
+    }
     const value = { verb };
     if (verb === "choose") value.args = [{ name: "branches", as: "branches", branches: [{ do: [] }, { else: true, do: [] }] }];
     if (verb === "for_each") value.args = [{ name: "do", as: "steps", steps: [] }];
@@ -324,6 +334,13 @@ const actions = {
     if (value !== undefined && value !== null) send(setting(chip, value));
   },
 };
+
+// changed goes to the card that was moved, or says that it is gone.
+function changed(edit, step) {
+  if (edit.to) rail.querySelector(`[data-at="${CSS.escape(landed(edit))}"] > .card > .menu > summary`)?.focus();
+  else if (step && edit.op === "remove" && /\/\d+$/.test(edit.path)) toast(words["studio.removed"], words["studio.undo"], () => travel(undone, redone));
+}
+onMove((edit) => send([edit], () => changed(edit, true)));
 
 // setting returns the edit that gives a chip a value.
 function setting(chip, value) {

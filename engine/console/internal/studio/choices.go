@@ -40,6 +40,7 @@ type Value struct {
 // Choices returns what can be said at a place: conditions and values, or what can be asked of one
 // value.
 func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices {
+	f = m.WithNames(f)
 	w := &writer{Maker: m, form: f}
 	scope := w.scope(before(f, path))
 	var out Choices
@@ -182,6 +183,14 @@ func (c Card) Adds() string {
 		return ""
 	}
 	return asJSON(c.Add)
+}
+
+// SwitchOn returns the edit that switches a step on again.
+func (c Card) SwitchOn() string { return edits(Remove, c.Path+"/enabled", "") }
+
+// Folds reports whether something belongs to a card besides its sentence.
+func (c Card) Folds() bool {
+	return len(c.More) > 0 || c.Text != nil || c.Question != nil || c.If != nil || c.BranchPath != "" || c.Loop != nil
 }
 
 // Ways returns how many ways come before the last one, which is taken otherwise.

@@ -37,12 +37,16 @@ const (
 	Remove Op = "remove" // takes out what is at a place
 	Move   Op = "move"   // takes out what is at a place, and inserts it at another
 	Copy   Op = "copy"   // inserts what is at a place at another
+	Insert Op = "block"  // puts a building block into the rule, its steps at a place
 	Group  Op = "group"  // makes a condition a group all, any or none; a group's conditions are added to it
 )
 
 // Apply returns a form with an edit carried out. What comes of it is a form, if not always a rule
 // without problems; an edit that fits nothing is ErrEdit.
 func Apply(f form.Form, e Edit) (form.Form, error) {
+	if e.Op == Insert {
+		return applyBlock(f, e)
+	}
 	root, err := plain(f)
 	if err != nil {
 		return f, err
@@ -69,6 +73,17 @@ func Apply(f form.Form, e Edit) (form.Form, error) {
 		return f, err
 	}
 	return formOf(root)
+}
+
+// applyBlock carries out the edits of a building block.
+func applyBlock(f form.Form, e Edit) (form.Form, error) {
+	edits, err := expanded(f, e)
+	for _, one := range edits {
+		if err == nil {
+			f, err = Apply(f, one)
+		}
+	}
+	return f, err
 }
 
 // plain returns a value as JSON has it.

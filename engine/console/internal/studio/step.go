@@ -16,9 +16,19 @@ import (
 func (w *writer) steps(path string, list []form.Step, before []form.Step, behind string) Steps {
 	out := Steps{Path: path}
 	before = slices.Clip(before)
+	name, left := "", 0 // of the block that the step is in
 	for i, s := range list {
 		c := w.step(fmt.Sprintf("%s/%d", path, i), s, append(before, list[:i]...))
 		c.N, c.Out = i+1, behind
+		if left == 0 {
+			if name, left = blockAt(w.form, list[i:]); left > 0 {
+				c.Block = w.T("block." + name)
+			}
+		}
+		if left > 0 {
+			c.InBlock = true
+			left--
+		}
 		if i > 0 {
 			c.Into = intoOf(fmt.Sprintf("%s/%d", path, i-1), list[i-1])
 		}
@@ -42,7 +52,7 @@ func intoOf(path string, s form.Step) string {
 
 // step shows a step as a sentence.
 func (w *writer) step(path string, s form.Step, before []form.Step) Card {
-	c := Card{Path: path, Verb: s.Verb, Icon: iconOf(s.Verb), Problems: w.take(path)}
+	c := Card{Path: path, Verb: s.Verb, Icon: iconOf(s.Verb), Problems: w.take(path), Off: s.Enabled == "false"}
 	if s.Verb == "" {
 		c.Hand = &Chip{Path: path + "/yaml", Picker: "hand", Label: w.T("form.yaml_step"), Words: s.YAML, Value: s.YAML, Hand: true}
 		return c
@@ -161,6 +171,9 @@ func (w *writer) control(path string, s form.Step, scope sentence.Scope) (chips 
 		if s.Retry.For != "" {
 			chips = append(chips, Chip{Path: path + "/retry/for", Picker: "duration", Label: w.T("studio.retry_for"), Words: w.span(s.Retry.For, scope), Value: s.Retry.For, Clear: true})
 		}
+	}
+	if s.Enabled != "" && s.Enabled != "false" { // which the checker refuses
+		chips = append(chips, Chip{Path: path + "/enabled", Picker: "choice", Label: w.T("studio.off"), Words: s.Enabled, Value: s.Enabled, Clear: true, Values: []Option{{Value: "false", Label: w.T("studio.off")}}})
 	}
 	if s.EvenIfMuted != "" {
 		chips = append(chips, Chip{Path: path + "/even_if_muted", Picker: "choice", Label: w.T("studio.muted"), Words: w.Or("value.", s.EvenIfMuted), Value: s.EvenIfMuted, Clear: true, Values: w.flags()})

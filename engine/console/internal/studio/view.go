@@ -78,7 +78,10 @@ type Card struct {
 	Branches   []Branch
 	BranchPath string
 	Loop       *Steps
-	Hand       *Chip // the whole step, by hand
+	Hand       *Chip  // the whole step, by hand
+	Off        bool   // it is switched off
+	Block      string // what the building block is called that begins here
+	InBlock    bool
 	Problems   []Problem
 	N          int
 	Into       string // the end of the way above, where there is one

@@ -73,6 +73,9 @@ func (w *walk) card(c Card) {
 	for _, chip := range c.More {
 		w.chip(chip)
 	}
+	if c.Off {
+		w.add(shown{path: c.Path + "/enabled"})
+	}
 	if c.Hand != nil {
 		w.chip(*c.Hand)
 	}
