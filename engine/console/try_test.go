@@ -40,6 +40,41 @@ func TestTryOnThePast(t *testing.T) {
 	}
 }
 
+// TestDifferenceToTheVersionInUse shows for whom a changed rule would do something else, by name,
+// worked out for both versions on the same events, whatever was done then.
+func TestDifferenceToTheVersionInUse(t *testing.T) {
+	d := newEditorDesk(t)
+	d.says(marina, "Marina Souza", "price please")
+	d.says(bento, "Bento", "hello")
+	d.says("+5511966665555", "Clara <b>", "price and hello")
+	d.pass(time.Minute)
+	used := strings.Replace(greetRules2, "    do:", "    if: message.text contains \"price\"\n    do:", 1)
+	d.write("second.yaml", used) // it came after the events, so that nothing of it is recorded
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	fields := func(text string) []string { return []string{"file", "second.yaml", "rule", "second", "text", text} }
+	text := d.tried("/write/past", fields(strings.Replace(used, "price", "hello", 1))...)
+	for _, want := range []string{
+		"Compared with the version in use", `fate-same"><summary>the same for 1 customer</summary><ul><li><strong><bdi>Clara &lt;b&gt;`,
+		`fate-new"><summary>1 would get it now who did not</summary><ul><li><strong><bdi>Bento`, `fate-gone"><summary>1 no longer</summary><ul><li><strong><bdi>Marina Souza`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	text = d.tried("/write/past", fields(strings.Replace(used, "Hello", "Good day", 1))...)
+	if !strings.Contains(text, "the same for 0 customers") || !strings.Contains(text, "2 would get something else, or at another time") {
+		t.Errorf("another text:\n%s", text)
+	}
+	if text := d.tried("/write/past", fields(used+"\n# a remark\n")...); !strings.Contains(text, "nothing of it was changed") || !strings.Contains(text, "It would have reached 2 people") {
+		t.Errorf("nothing was changed:\n%s", text)
+	}
+	if text := d.tried("/write/past", "rule", "third", "text", strings.Replace(used, "second", "third", 1)); !strings.Contains(text, "No version is in use") {
+		t.Errorf("a new rule:\n%s", text)
+	}
+}
+
 // TestTryOnAStory shows what a rule would do about something that is made up, through its waits,
 // and why it would do nothing.
 func TestTryOnAStory(t *testing.T) {

@@ -92,7 +92,7 @@ var consoleEditor = table{
 	"form.nothing":   {"nothing", "nada"},
 	"form.yaml_step": {"a step as YAML", "um passo em YAML"},
 
-	"try.past_help":    {"What it would have done on what was recorded in the last 7 days. Nothing is sent.", "O que teria feito com o que foi registrado nos últimos 7 dias. Nada é enviado."},
+	"try.past_help":    {"What it would have done on what was recorded in the last 14 days. Nothing is sent.", "O que teria feito com o que foi registrado nos últimos 14 dias. Nada é enviado."},
 	"try.story_button": {"Try it on this", "Experimentar com isto"},
 	"try.working":      {"Trying …", "Experimentando …"},
 	"try.looked":       {"%s events since %s.", "%s eventos desde %s."},

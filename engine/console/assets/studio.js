@@ -1,6 +1,7 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
 import { closeMenu, keyOf, patch } from "./rail.js";
+import { startProof, tabShown, textChanged } from "./proof.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
 const page = document.getElementById("write");
@@ -8,11 +9,9 @@ const rail = document.getElementById("rail");
 const problems = document.getElementById("problems");
 const textarea = document.getElementById("text");
 const quiet = 300; // milliseconds without a key before the console is asked
-const pause = 1200; // milliseconds without a change before the last days are tried
 
 let asked = 0; // requests about the text; only the answer to the last one counts
 let timer = 0;
-let trial = 0;
 let listed = null; // the problems that are shown
 let queue = Promise.resolve(); // edits, one after the other
 let refused = false; // something could not be put into the text
@@ -21,6 +20,7 @@ let resend = null; // what was not heard
 let undone = []; // texts that can be gone back to
 let redone = []; // texts that can be gone forward to
 let looking = new AbortController();
+let proven = null; // the text that the proof was told of
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -97,8 +97,8 @@ async function take(mine, answer) {
   }
   showProblems(found);
   showUnsaved();
-  clearTimeout(trial);
-  if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
+  if (found.text !== proven) textChanged();
+  proven = found.text;
   return true;
 }
 
@@ -408,7 +408,7 @@ function showTab(name) {
     tab.tabIndex = is ? 0 : -1;
     document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
   }
-  if (name === "past") tryPast();
+  tabShown(name);
 }
 tabs.forEach((tab, i) => {
   tab.addEventListener("click", () => showTab(tab.id.slice(4)));
@@ -421,22 +421,7 @@ tabs.forEach((tab, i) => {
   });
 });
 
-async function tryOn(path, shown, form) {
-  await queue;
-  if (refused) return problems.scrollIntoView({ block: "center" });
-  shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
-  const answer = await ask(path, {}, form).catch(() => null);
-  if (answer && answer.ok) shown.innerHTML = (await answer.json()).html;
-  else shown.replaceChildren(make("p", { class: "error", text: await reasonOf(answer) }));
-}
-function tryPast() { return tryOn("/write/past", document.getElementById("past")); }
-page.querySelector('[data-try="/write/story"]').addEventListener("click", async (event) => {
-  const story = new URLSearchParams();
-  page.querySelectorAll('[name^="story."]').forEach((e) => story.append(e.name, e.value));
-  event.target.disabled = true;
-  await tryOn("/write/story", document.getElementById("tried"), story);
-  event.target.disabled = false;
-});
+startProof({ ask, reasonOf, ready: () => queue });
 
 let saving = false;
 let sure = false; // what is filled in stands in the text, and somebody is there to save it
