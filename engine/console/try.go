@@ -12,7 +12,6 @@ import (
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -28,7 +27,6 @@ const (
 
 // tryView is what a trial found.
 type tryView struct {
-	Past     bool // it was on recorded events
 	Since    time.Time
 	Until    time.Time
 	Events   int
@@ -39,7 +37,6 @@ type tryView struct {
 	Unknown  int    // events with an unknown result, because a fact that the rule reads was not recorded
 	Example  string // such a fact
 	Waiting  int
-	Reasons  []whyView
 	Wrong    string // why it could not be tried
 
 	Bounded   bool // there were too many events for all the days
@@ -61,15 +58,6 @@ type fateView struct {
 type customerView struct {
 	Name       string
 	Was, Would []effectView
-}
-
-// A whyView is what a rule made of an event of a story.
-type whyView struct {
-	Type    string
-	Outcome journal.Outcome
-	Clause  string
-	Error   string
-	Values  shown
 }
 
 // tried returns a set with only the rule to try.
@@ -218,7 +206,7 @@ func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Tim
 
 // pastView describes what a rule would have done.
 func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryView {
-	v := &tryView{Past: true, Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
+	v := &tryView{Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
 	people := map[string]bool{}
 	for _, e := range r.Effects {
 		people[proof.CustomerKey(e)] = true
@@ -257,7 +245,7 @@ func (c *Console) compareView(q *request, f *draftFile, v *tryView, d proof.Diff
 	}
 	for _, group := range []struct {
 		fate string
-		list []proof.Customer
+		list []proof.Reached
 	}{{"same", d.Same}, {"new", d.New}, {"gone", d.Gone}, {"other", d.Other}} {
 		g := fateView{Fate: group.fate, N: len(group.list)}
 		for _, one := range group.list[:min(len(group.list), tryShown)] {
@@ -272,31 +260,4 @@ func (c *Console) compareView(q *request, f *draftFile, v *tryView, d proof.Diff
 			v.Groups = append(v.Groups, g)
 		}
 	}
-}
-
-// writeStory tries a rule on a made-up story, in an imitation of the service of its own.
-func (c *Console) writeStory(q *request) error {
-	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
-		story, err := readStory(q, f.space.Location)
-		if err != nil {
-			return nil, err
-		}
-		trial, err := ruletest.Try(ctx, ruletest.Options{Set: set, Media: f.space.Editing.Media, Location: f.space.Location}, story.test(set))
-		if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
-			return nil, problem(http.StatusConflict, "try.story", engine.Harmless(wrong.Message))
-		}
-		if err != nil {
-			return nil, err
-		}
-		v := &tryView{Since: story.At, Until: trial.Until}
-		for _, e := range trial.Effects {
-			v.Effects = append(v.Effects, q.effect(e.At, actions.Effect{Verb: e.Verb, Who: e.On, Args: e.Args}))
-		}
-		for _, e := range trial.Trace.Events {
-			for _, verdict := range e.Verdicts {
-				v.Reasons = append(v.Reasons, whyView{Type: e.Type, Outcome: verdict.Outcome, Clause: engine.Harmless(verdict.Clause), Error: engine.Harmless(verdict.Error), Values: showValue(verdict.Values, nil, shownDepth)})
-			}
-		}
-		return v, nil
-	})
 }

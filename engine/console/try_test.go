@@ -1,7 +1,9 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -93,43 +95,78 @@ func TestTryOnAStory(t *testing.T) {
       - stop_if: answer == nil
       - send_message: "You said: {{ answer.message.text }}"
 `
-	story := []string{"rule", "ask", "text", rule, "story.kind", "message.received", "story.customer", "Zoë <b>", "story.text", "It is broken", "story.at", "2026-11-13T19:00", "story.pass", "1d"}
-	text := d.tried("/write/story", story...)
-	for _, want := range []string{"It would do this:", "Zoë &lt;b&gt;, we are on it.", "2026-11-13 19:00:00", "transfer Zoë &lt;b&gt; to Supervisors", "2026-11-13 21:00:00", "Nobody was reached"} {
+	entries := `{"do":"customer","at":"2026-11-13T19:00","text":"It is broken"}`
+	text := d.told(rule, "ask", "Zoë <b>", entries, "2026-11-14T19:00").Chat
+	for _, want := range []string{
+		"said-in", "It is broken", "Zoë &lt;b&gt;, we are on it.", "Fri 19:00 · office closed", "… 2 hours …", "… waits for it, at the longest 2 days …", "transferred Zoë &lt;b&gt; to Supervisors", "Fri 21:00", "the rule still waits",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
 	}
-	if text := d.tried("/write/story", append(story, "story.answer", "thanks", "story.after", "5h")...); !strings.Contains(text, "You said: thanks") {
+	later := entries + `,{"do":"customer","at":"2026-11-14T00:00","text":"thanks"}`
+	if text := d.told(rule, "ask", "Zoë", later, "2026-11-14T19:00").Chat; !strings.Contains(text, "You said: thanks") {
 		t.Errorf("what the customer writes later:\n%s", text)
 	}
-	story[9] = "Hello"
-	story[7] = "Bento"
-	if text := d.tried("/write/story", story...); !strings.Contains(text, "It would do nothing.") || !strings.Contains(text, "a condition was not true") || !strings.Contains(text, "message.text contains") {
+	hello := `{"do":"customer","at":"2026-11-13T19:00","text":"Hello"}`
+	if text := d.told(rule, "ask", "Bento", hello, "2026-11-13T20:00").Chat; !strings.Contains(text, "It would do nothing.") || !strings.Contains(text, "because this is not so: the message&#39;s text contains broken") {
 		t.Errorf("why not:\n%s", text)
 	}
-	for _, kind := range storyKinds {
-		event := kind
-		body := strings.Replace(greetRules2, "message.received", event, 1)
-		if kind == "schedule" {
-			body = strings.Replace(greetRules2, "message.received", "{ every: 1h, each: attendances }", 1)
-		}
-		if strings.HasPrefix(kind, "kanban") {
-			body = strings.Replace(strings.Replace(greetRules2, "message.received", event, 1), "send_message: Hello", `update_card: { priority: high }`, 1)
-		}
-		text := d.tried("/write/story", "rule", "second", "text", body, "story.kind", kind, "story.text", "Won", "story.at", "2026-11-13T19:00", "story.pass", "2h")
-		if !strings.Contains(text, "It would do this:") {
-			t.Errorf("%s:\n%s", kind, text)
-		}
+	if text := d.told(rule, "ask", "Bento", `{"do":"closes","at":"2026-11-13T19:00"}`, "2026-11-13T20:00").Chat; !strings.Contains(text, "the customer has to write before") {
+		t.Errorf("what cannot be:\n%s", text)
 	}
-	if status, _, _ := d.post("/write/story", "rule", "ask", "text", rule, "story.at", "yesterday", "story.pass", "1d"); status != 400 {
-		t.Errorf("a time that is none: %d", status)
-	}
-	if status, _, _ := d.post("/write/story", "rule", "ask", "text", rule, "story.at", "2026-11-13T19:00", "story.pass", "400d"); status != 400 {
-		t.Errorf("a story that is too long: %d", status)
+	for _, story := range []string{
+		"{", `{"customer":"Bento","entries":[],"until":"yesterday"}`, `{"customer":"Bento","entries":[` + entries + `],"until":"2027-11-13T19:00"}`,
+		`{"customer":"Bento","entries":[{"do":"dances","at":"2026-11-13T19:00"}],"until":"2026-11-13T19:00"}`,
+	} {
+		if status, _, _ := d.post("/write/story", "rule", "ask", "text", rule, "story", story); status != 400 {
+			t.Errorf("%s: %d", story, status)
+		}
 	}
 	if got := len(d.Effects()); got != before {
 		t.Errorf("the trial had %d effects on the service itself", got-before)
+	}
+}
+
+// told is what a story answers.
+func (d *desk) told(text, rule, customer, entries, until string) storyTold {
+	d.t.Helper()
+	story := ""
+	if entries != "" {
+		story = `{"customer":` + strconv.Quote(customer) + `,"entries":[` + entries + `],"until":"` + until + `"}`
+	}
+	return jsonOf[storyTold](d, "/write/story", "rule", rule, "text", text, "story", story)
+}
+
+// storyTold is what a page gets of a story.
+type storyTold struct {
+	Chat, Entries string
+	Story         json.RawMessage
+}
+
+// TestAStoryToBeginWith shows that a conversation begins with something that the rule acts on: at a
+// time, with words and by a customer that its conditions ask for.
+func TestAStoryToBeginWith(t *testing.T) {
+	d := newEditorDesk(t)
+	rule := func(when, rest string) string { return "rules:\n  - id: one\n    when: " + when + "\n" + rest }
+	const hello = "    do: [{ send_message: Here we are }]\n"
+	for name, text := range map[string]string{
+		"while closed": rule("message.received", "    if: closed(\"office\")\n"+hello),
+		"while open":   rule("message.received", "    if: open(\"office\")\n"+hello),
+		"words":        rule("message.received", "    if: message.text contains \"boleto\"\n"+hello),
+		"a label":      rule("message.received", "    if: has_label(\"gold\")\n"+hello),
+		"opened":       rule("attendance.opened", "    do: [{ wait: 15m of office }, { send_message: Here we are }]\n"),
+		"closed":       rule("attendance.closed", hello),
+		"sent":         rule("message.sent", hello),
+		"changed":      rule("conversation.updated", hello),
+		"scheduled":    rule("{ at: \"18:00\", each: attendances }", hello),
+		"card":         rule("kanban.card.created", "    do: [{ update_card: { priority: high } }]\n"),
+		"moved":        rule("kanban.card.moved", "    if: card.stage_name == \"Won\"\n    do: [{ update_card: { priority: high } }]\n"),
+	} {
+		answer := d.told(text, "one", "", "", "")
+		if strings.Contains(answer.Chat, "It would do nothing.") || !strings.Contains(answer.Chat, "chat") || !strings.Contains(answer.Chat, "Here we are") && !strings.Contains(answer.Chat, "priority") {
+			t.Errorf("%s: %s\n%s", name, answer.Story, answer.Chat)
+		}
 	}
 }
 

@@ -38,6 +38,123 @@ function panel(name, shown, run) {
 const past = document.getElementById("past");
 panel("past", past, (signal) => studio.ask("/write/past", {}, undefined, signal));
 
+// The conversation. The story is kept here; the console tells it, and says what would be seen of it.
+const chat = document.getElementById("chat");
+const told = document.getElementById("story");
+let story = null;
+let ours = false; // a person changed the story, so that no other is looked for
+let redraw = true; // its entries are others than those that are shown
+
+const conversation = panel("story", chat, (signal) => studio.ask("/write/story", ours ? { story: JSON.stringify(story) } : {}, undefined, signal));
+conversation.show = (answer) => {
+  chat.innerHTML = answer.chat;
+  if (!answer.story || (ours && !redraw)) return;
+  story = answer.story;
+  redraw = false;
+  const again = told.contains(document.activeElement) ? document.activeElement.dataset : null;
+  told.innerHTML = answer.entries;
+  drawLine();
+  if (again?.add !== undefined) told.querySelector(`[data-add="${CSS.escape(again.add)}"]`)?.focus();
+  else if (again) told.querySelector("input")?.focus();
+};
+
+// Times are those of the desk, without a zone: they are counted in minutes as if it had none.
+const minutes = (local) => Math.round(Date.parse(local + "Z") / 60000);
+const local = (n) => new Date(n * 60000).toISOString().slice(0, 16);
+const spoken = (n) => new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(new Date(n * 60000));
+const timeOf = (i) => minutes(i === "end" ? story.until : story.entries[i].at);
+
+// bounds are the two ends of the line: a while before the first thing, and the end of the story.
+function bounds() {
+  const times = story.entries.map((e) => minutes(e.at));
+  const end = Math.max(minutes(story.until), ...times);
+  const first = Math.min(end - 1, ...times);
+  return [first - Math.max(15, Math.round((end - first) * 0.15)), end + Math.max(15, Math.round((end - first) * 0.1))];
+}
+
+let span = [0, 1];
+function drawLine() {
+  span = bounds();
+  told.querySelectorAll(".scale span").forEach((e, i) => { e.textContent = spoken(span[i]); });
+  told.querySelectorAll(".grip").forEach(placeGrip);
+}
+
+function placeGrip(grip) {
+  const at = timeOf(grip.dataset.i);
+  grip.style.left = (100 * (at - span[0])) / (span[1] - span[0]) + "%";
+  for (const [name, value] of Object.entries({ valuemin: span[0], valuemax: span[1], valuenow: at, valuetext: spoken(at) })) grip.setAttribute("aria-" + name, value);
+}
+
+// setTime moves one thing of the story to another time.
+function setTime(i, at, after) {
+  if (Number.isNaN(at)) return;
+  ours = true;
+  if (i === "end") story.until = local(Math.max(at, ...story.entries.map((e) => minutes(e.at))));
+  else story.entries[i].at = local(at);
+  if (i !== "end" && at > minutes(story.until)) story.until = local(at + 30);
+  told.querySelectorAll("li[data-i]").forEach((li) => {
+    const input = li.querySelector('[type="datetime-local"]');
+    const value = li.dataset.i === "end" ? story.until : story.entries[li.dataset.i].at;
+    if (input.value !== value) input.value = value;
+  });
+  told.querySelectorAll(".grip").forEach(placeGrip);
+  const line = told.querySelector(".line");
+  const what = told.querySelector(`.grip[data-i="${i}"]`).getAttribute("aria-label");
+  line.querySelector(".ask").textContent = line.dataset.ask.replace("%s", what).replace("%s", spoken(timeOf(i)));
+  conversation.later(after);
+}
+
+told.addEventListener("pointerdown", (event) => {
+  const grip = event.target.closest(".grip");
+  if (!grip) return;
+  event.preventDefault();
+  grip.focus();
+  grip.setPointerCapture(event.pointerId);
+  const box = grip.parentElement.getBoundingClientRect();
+  const step = span[1] - span[0] > 720 ? 5 : 1;
+  const move = (e) => {
+    const share = Math.min(1, Math.max(0, (e.clientX - box.left) / box.width));
+    setTime(grip.dataset.i, Math.round((span[0] + share * (span[1] - span[0])) / step) * step, 150);
+  };
+  const end = () => {
+    grip.removeEventListener("pointermove", move);
+    drawLine();
+  };
+  grip.addEventListener("pointermove", move);
+  grip.addEventListener("lostpointercapture", end, { once: true });
+});
+told.addEventListener("keydown", (event) => {
+  const grip = event.target.closest(".grip");
+  const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -60, PageUp: 60 }[event.key];
+  if (!grip || !by) return;
+  event.preventDefault();
+  setTime(grip.dataset.i, timeOf(grip.dataset.i) + by, 150);
+  drawLine();
+});
+told.addEventListener("change", (event) => {
+  const { story: field, label } = event.target.dataset;
+  const i = event.target.closest("li")?.dataset.i;
+  if (label !== undefined) story.labels = story.labels.filter((l) => l !== label).concat(event.target.checked ? [label] : []);
+  else if (field === "customer") story.customer = event.target.value;
+  else if (field === "text") story.entries[i].text = event.target.value;
+  else if (field) {
+    setTime(i, minutes(event.target.value), 0);
+    return drawLine();
+  } else return;
+  ours = true;
+  conversation.later(0);
+});
+told.addEventListener("click", (event) => {
+  const { add, drop } = event.target.dataset;
+  if (add === undefined && drop === undefined) return;
+  if (drop !== undefined) story.entries.splice(Number(drop), 1);
+  const last = Math.max(...story.entries.map((e) => minutes(e.at)), -Infinity);
+  if (add === "time") story.until = local(minutes(story.until) + 1440);
+  else if (add !== undefined) story.entries.push({ do: add, at: local(Number.isFinite(last) ? last + 10 : minutes(story.until)), text: "" });
+  ours = redraw = true;
+  conversation.later(0);
+});
+
 // isShown reports whether the panel of a tab is seen.
 const isShown = (name) => !document.getElementById("panel-" + name).hidden;
 
@@ -56,8 +173,8 @@ export function textChanged() {
 export function tabShown(name) {
   const p = panels[name];
   if (!p) return;
-  const shown = document.getElementById(name === "past" ? "past" : name);
-  if (p.stale && shown && !shown.childElementCount) shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
+  const shown = { past, story: chat }[name];
+  if (!shown.childElementCount) shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
   if (p.stale) p.start();
   p.stale = false;
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/quandohq/quando/engine/backtest"
 )
 
-// A Customer is somebody whom a rule would have reached, and what it would have done.
-type Customer struct {
+// A Reached is a customer whom a rule would have reached, and what it would have done.
+type Reached struct {
 	Name       string // empty if it is not known
 	Was, Would []backtest.Effect
 }
 
 // A Difference says for whom a rule would have done something else than the version in use.
 type Difference struct {
-	Same    []Customer
-	New     []Customer // only the present text reaches them
-	Gone    []Customer // only the version in use reaches them
-	Other   []Customer // both reach them, with something else or at another time
-	Unknown int        // events of which the record does not say what one of the two would have done
+	Same    []Reached
+	New     []Reached // only the present text reaches them
+	Gone    []Reached // only the version in use reaches them
+	Other   []Reached // both reach them, with something else or at another time
+	Unknown int       // events of which the record does not say what one of the two would have done
 }
 
 // sameMoment is how far apart two effects are that count as one moment.
@@ -39,12 +39,12 @@ func Compare(r *backtest.Result) Difference {
 		unknown[pair{g.Rule, g.Event}] = true
 	}
 	var keys []string
-	customers := map[string]*Customer{}
-	of := func(e backtest.Effect) *Customer {
+	customers := map[string]*Reached{}
+	of := func(e backtest.Effect) *Reached {
 		key := CustomerKey(e)
 		if customers[key] == nil {
 			keys = append(keys, key)
-			customers[key] = &Customer{Name: e.Who}
+			customers[key] = &Reached{Name: e.Who}
 		}
 		return customers[key]
 	}
