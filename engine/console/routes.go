@@ -67,6 +67,8 @@ var editorRoutes = []route{
 	{"POST /write/choices", Editor, (*Console).writeChoices},
 	{"POST /write/past", Editor, (*Console).writePast},
 	{"POST /write/story", Editor, (*Console).writeStory},
+	{"POST /write/tests", Editor, (*Console).writeTests},
+	{"POST /write/record", Editor, (*Console).writeRecord},
 	{"POST /write/save", Editor, (*Console).writeSave},
 	{"POST /write/discard", Editor, (*Console).writeDiscard},
 	{"POST /rules/{workspace}/{rule}/stage", Editor, (*Console).stage},

@@ -38,6 +38,15 @@ func (c *Console) writeSave(q *request) error {
 	var wrong rules.Problems
 	if unreadable == nil {
 		staged.text = staged.ownEnds(text)
+		if stage == rules.Live {
+			red, err := c.redTests(q, &staged)
+			if err != nil {
+				return err
+			}
+			if len(red) > 0 {
+				return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Red: red, Reason: reason}, false)
+			}
+		}
 		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.Name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
@@ -176,6 +185,17 @@ func (c *Console) stage(q *request) error {
 	text, err := f.withStage(stage)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
+	}
+	if stage == rules.Live {
+		staged := *f
+		staged.text = text
+		red, err := c.redTests(q, &staged)
+		if err != nil {
+			return err
+		}
+		if len(red) > 0 {
+			return problem(http.StatusUnprocessableEntity, "tests.held", red[0].Name, red[0].Why)
+		}
 	}
 	return c.settle(q, f, text, store.Change{Who: q.user.Name, What: string(stage), Why: words.Cut(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
 }

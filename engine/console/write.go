@@ -19,6 +19,7 @@ type writePage struct {
 	Check                            *checked
 	Unfinished                       *unfinishedView
 	Refused                          []problemView // why it was not saved
+	Red                              []testView    // tests that hold it back
 	Conflict                         *conflictView
 	Reason                           string
 	Phrases                          string // of the editor, as JSON

@@ -28,7 +28,7 @@ function panel(name, shown, run) {
   };
   panels[name] = {
     start,
-    stale: true,
+    stale: true, // what it shows is of another text
     later(after = pause) { underWay.abort(); clearTimeout(timer); timer = setTimeout(start, after); },
     show(answer) { shown.innerHTML = answer.html; },
   };
@@ -54,6 +54,7 @@ conversation.show = (answer) => {
   const again = told.contains(document.activeElement) ? document.activeElement.dataset : null;
   told.innerHTML = answer.entries;
   drawLine();
+  document.querySelector(".record").hidden = false;
   if (again?.add !== undefined) told.querySelector(`[data-add="${CSS.escape(again.add)}"]`)?.focus();
   else if (again) told.querySelector("input")?.focus();
 };
@@ -155,6 +156,44 @@ told.addEventListener("click", (event) => {
   conversation.later(0);
 });
 
+// The tests. How many pass is seen on the tab, whichever is open.
+const tests = document.getElementById("tests");
+let faults = false;
+const suite = panel("tests", tests, (signal) => studio.ask("/write/tests", faults ? { faults: "yes" } : {}, undefined, signal));
+suite.always = true;
+suite.show = (answer) => {
+  faults = false;
+  tests.innerHTML = answer.html;
+  const sign = document.getElementById("passed");
+  sign.textContent = answer.total ? answer.passed + "/" + answer.total : "";
+  sign.className = answer.passed === answer.total ? "passed" : "red";
+};
+tests.addEventListener("click", (event) => {
+  if (!("faults" in event.target.dataset)) return;
+  faults = true;
+  event.target.disabled = true;
+  suite.start();
+});
+
+const recorded = document.getElementById("recorded");
+document.getElementById("record").addEventListener("click", async (event) => {
+  const button = event.target;
+  button.disabled = true;
+  await studio.ready();
+  const answer = await studio.ask("/write/record", { story: JSON.stringify(story), name: document.getElementById("test-name").value }).catch(() => null);
+  button.disabled = false;
+  if (!answer || !answer.ok) {
+    recorded.className = "error";
+    recorded.textContent = await studio.reasonOf(answer);
+    return;
+  }
+  const found = await answer.json();
+  recorded.className = "fine";
+  recorded.textContent = page.dataset.recorded;
+  suite.show(found);
+  if (found.text) studio.setText(found.text);
+});
+
 // isShown reports whether the panel of a tab is seen.
 const isShown = (name) => !document.getElementById("panel-" + name).hidden;
 
@@ -164,7 +203,7 @@ export function startProof(hooks) { studio = hooks; }
 // textChanged is called whenever there is another text.
 export function textChanged() {
   for (const [name, p] of Object.entries(panels)) {
-    if (isShown(name)) p.later();
+    if (p.always || isShown(name)) p.later();
     else p.stale = true;
   }
 }
@@ -173,7 +212,7 @@ export function textChanged() {
 export function tabShown(name) {
   const p = panels[name];
   if (!p) return;
-  const shown = { past, story: chat }[name];
+  const shown = { past, story: chat, tests }[name];
   if (!shown.childElementCount) shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
   if (p.stale) p.start();
   p.stale = false;

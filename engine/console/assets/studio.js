@@ -421,7 +421,16 @@ tabs.forEach((tab, i) => {
   });
 });
 
-startProof({ ask, reasonOf, ready: () => queue });
+startProof({
+  ask, reasonOf,
+  ready: () => queue,
+  setText(text) {
+    remember(editor.text);
+    editor.set(text);
+    textarea.value = text;
+    look();
+  },
+});
 
 let saving = false;
 let sure = false; // what is filled in stands in the text, and somebody is there to save it
