@@ -157,7 +157,7 @@ func TestProofForEverybody(t *testing.T) {
 			b.theme("light")
 			b.open("/write?workspace=default&rule=sla")
 			b.until(railIsThere)
-			for tab, there := range map[string]string{"words": "#words p", "past": "#past p", "story": "#chat .said-in", "tests": ".tests .red", "yaml": ".cm-content"} {
+			for tab, there := range map[string]string{"words": "#words p", "past": "#past p", "story": "#chat .talk-in", "tests": ".tests .red", "yaml": ".cm-content"} {
 				b.click("#tab-" + tab)
 				b.until(fmt.Sprintf("document.querySelector(%q)", there))
 				b.until(`!document.querySelector('[role=tabpanel]:not([hidden]) [aria-busy="true"]')`)

@@ -98,7 +98,7 @@ func TestTryOnAStory(t *testing.T) {
 	entries := `{"do":"customer","at":"2026-11-13T19:00","text":"It is broken"}`
 	text := d.told(rule, "ask", "Zoë <b>", entries, "2026-11-14T19:00").Chat
 	for _, want := range []string{
-		"said-in", "It is broken", "Zoë &lt;b&gt;, we are on it.", "Fri 19:00 · office closed", "… 2 hours …", "… waits for it, at the longest 2 days …", "transferred Zoë &lt;b&gt; to Supervisors", "Fri 21:00", "the rule still waits",
+		"talk-in", "It is broken", "Zoë &lt;b&gt;, we are on it.", "Fri 19:00 · office closed", "… 2 hours …", "… waits for it, at the longest 2 days …", "transferred Zoë &lt;b&gt; to Supervisors", "Fri 21:00", "the rule still waits",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
@@ -164,7 +164,7 @@ func TestAStoryToBeginWith(t *testing.T) {
 		"moved":        rule("kanban.card.moved", "    if: card.stage_name == \"Won\"\n    do: [{ update_card: { priority: high } }]\n"),
 	} {
 		answer := d.told(text, "one", "", "", "")
-		if strings.Contains(answer.Chat, "It would do nothing.") || !strings.Contains(answer.Chat, "chat") || !strings.Contains(answer.Chat, "Here we are") && !strings.Contains(answer.Chat, "priority") {
+		if strings.Contains(answer.Chat, "It would do nothing.") || !strings.Contains(answer.Chat, "talks") || !strings.Contains(answer.Chat, "Here we are") && !strings.Contains(answer.Chat, "priority") {
 			t.Errorf("%s: %s\n%s", name, answer.Story, answer.Chat)
 		}
 	}

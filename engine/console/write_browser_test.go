@@ -261,7 +261,7 @@ func TestWritingInABrowser(t *testing.T) {
 			if strings.HasPrefix(p.name, "write") {
 				b.until(railIsThere)
 				b.click("#tab-story")
-				b.until(`document.querySelector("#chat .chat, #chat .error")`)
+				b.until(`document.querySelector("#chat .talks, #chat .error")`)
 			}
 			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](axe+"; true")); err != nil {
 				t.Fatal(err)

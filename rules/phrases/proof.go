@@ -82,4 +82,8 @@ var proof = table{
 	"tests.record":             {"Record this conversation as a test", "Gravar esta conversa como teste"},
 	"tests.recorded":           {"Recorded.", "Gravado."},
 	"tests.name":               {"conversation of %s", "conversa de %s"},
+
+	"words.by_hand": {"Something that is written by hand.", "Algo que está escrito à mão."},
+
+	"words.only_if": {"but only if", "mas só se"},
 }

@@ -62,7 +62,7 @@ conversation.show = (answer) => {
 // Times are those of the desk, without a zone: they are counted in minutes as if it had none.
 const minutes = (local) => Math.round(Date.parse(local + "Z") / 60000);
 const local = (n) => new Date(n * 60000).toISOString().slice(0, 16);
-const spoken = (n) => new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" }).format(new Date(n * 60000));
+const spoken = (n) => new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: "UTC" }).format(new Date(n * 60000));
 const timeOf = (i) => minutes(i === "end" ? story.until : story.entries[i].at);
 
 // bounds are the two ends of the line: a while before the first thing, and the end of the story.
@@ -99,7 +99,7 @@ function setTime(i, at, after) {
     if (input.value !== value) input.value = value;
   });
   told.querySelectorAll(".grip").forEach(placeGrip);
-  const line = told.querySelector(".line");
+  const line = told.querySelector(".timeline");
   const what = told.querySelector(`.grip[data-i="${i}"]`).getAttribute("aria-label");
   line.querySelector(".ask").textContent = line.dataset.ask.replace("%s", what).replace("%s", spoken(timeOf(i)));
   conversation.later(after);
