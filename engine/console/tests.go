@@ -79,7 +79,7 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 	rule := set.Rule(f.rule)
 	if rule == nil {
 		_, err := f.tried(ctx)
-		return nil, cmp.Or(err, error(errNotFound))
+		return nil, cmp.Or(err, errNotFound)
 	}
 	v := &testsView{Faults: faults}
 	for _, test := range proof.TestsOf(set, rule) {

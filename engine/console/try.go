@@ -22,7 +22,8 @@ const (
 	tryEvents = 2000
 	tryTime   = 20 * time.Second
 	tryShown  = 100
-	tryMost   = 2 // concurrent trials, of different persons
+	tryMost   = 2               // concurrent trials, of different persons
+	tryWait   = 5 * time.Second // for one of these
 )
 
 // tryView is what a trial found.
@@ -96,8 +97,10 @@ func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
 	select {
 	case c.trying <- struct{}{}:
 		defer func() { <-c.trying }()
-	default:
+	case <-time.After(c.patience):
 		return problem(http.StatusServiceUnavailable, "try.busy")
+	case <-q.ctx().Done():
+		return q.ctx().Err()
 	}
 	ctx, cancel := context.WithTimeout(q.ctx(), tryTime)
 	defer cancel()

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -176,6 +178,7 @@ func TestTrialsAreBounded(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina", "Hello")
 	event := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))[0].Seq
+	d.console.patience = time.Millisecond
 	for range tryMost {
 		d.console.trying <- struct{}{}
 	}
@@ -184,9 +187,33 @@ func TestTrialsAreBounded(t *testing.T) {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
-	for _, path := range []string{"/write/past", "/write/story"} {
+	for _, path := range []string{"/write/past", "/write/story", "/write/tests"} {
 		if status, _, _ := d.post(path, "rule", "second", "text", greetRules2); status != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+}
+
+// TestTrialsOfOnePerson shows that a person has one trial at a time, and that one whose page has
+// given it up lets the next begin.
+func TestTrialsOfOnePerson(t *testing.T) {
+	d := newEditorDesk(t)
+	leave := must(d.console.tried.enter(t.Context(), "operator local"))
+	ctx, giveUp := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		form := url.Values{"workspace": {"default"}, "rule": {"second"}, "text": {greetRules2}}
+		ended <- d.ask("POST", "/write/past", form, func(r *http.Request) { *r = *r.WithContext(ctx) }).Code
+	}()
+	select {
+	case <-ended:
+		t.Error("it did not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	giveUp()
+	<-ended
+	leave()
+	if text := d.tried("/write/past", "rule", "second", "text", greetRules2); !strings.Contains(text, "It would have done nothing.") {
+		t.Errorf("the next one:\n%s", text)
 	}
 }

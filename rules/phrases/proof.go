@@ -86,4 +86,6 @@ var proof = table{
 	"words.by_hand": {"Something that is written by hand.", "Algo que está escrito à mão."},
 
 	"words.only_if": {"but only if", "mas só se"},
+
+	"chat.stopped_because": {"the rule stops here: %s", "a regra para aqui: %s"},
 }

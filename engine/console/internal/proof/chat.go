@@ -57,7 +57,7 @@ func (t *Teller) Chat(s *Story, trial *ruletest.Trial, set *rules.Set) []Line {
 	}
 	for _, r := range trial.Trace.Runs {
 		if r.Rule == t.Rule {
-			lines = append(lines, t.run(r, trial.Until)...)
+			lines = append(lines, t.run(r, set.Rule(t.Rule), trial.Until)...)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b Line) int {
@@ -120,7 +120,7 @@ func (t *Teller) verdicts(e *journal.Event) (lines []Line) {
 }
 
 // run shows what of a run nobody sees in the conversation: what it collected, its waits, its end.
-func (t *Teller) run(r *journal.Run, until time.Time) (lines []Line) {
+func (t *Teller) run(r *journal.Run, rule *rules.Rule, until time.Time) (lines []Line) {
 	note := func(kind string, at time.Time, rank int, text string) {
 		lines = append(lines, Line{Kind: kind, At: at, Text: text, rank: rank})
 	}
@@ -145,13 +145,23 @@ func (t *Teller) run(r *journal.Run, until time.Time) (lines []Line) {
 	case journal.Cancelled:
 		note("note", r.FinishedAt, rankEnd, t.T("chat.cancelled"))
 	case journal.Stopped:
-		note("note", r.FinishedAt, rankEnd, t.T("chat.stopped"))
+		note("note", r.FinishedAt, rankEnd, t.stopped(r, rule))
 	case journal.FailedRun:
 		note("note", r.FinishedAt, rankEnd, t.T("chat.failed", t.Told(r.Reason, r.Why)))
 	case journal.Waiting:
 		note("note", until, rankEnd, t.T("chat.waiting"))
 	}
 	return lines
+}
+
+// stopped says why a run stopped, where its last step asked for something.
+func (t *Teller) stopped(r *journal.Run, rule *rules.Rule) string {
+	for s := range rule.Steps() {
+		if last := r.Steps[len(r.Steps)-1]; s.Path == last.Path && s.Condition != nil && t.Condition(s.Condition.Text) != "" {
+			return t.T("chat.stopped_because", engine.Harmless(t.Condition(s.Condition.Text)))
+		}
+	}
+	return t.T("chat.stopped")
 }
 
 // withTimes puts the time before what happens after a while.
