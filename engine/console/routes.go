@@ -69,6 +69,7 @@ var editorRoutes = []route{
 	{"POST /write/story", Editor, (*Console).writeStory},
 	{"POST /write/tests", Editor, (*Console).writeTests},
 	{"POST /write/record", Editor, (*Console).writeRecord},
+	{"POST /write/untest", Editor, (*Console).writeUntest},
 	{"POST /write/save", Editor, (*Console).writeSave},
 	{"POST /write/discard", Editor, (*Console).writeDiscard},
 	{"POST /rules/{workspace}/{rule}/stage", Editor, (*Console).stage},

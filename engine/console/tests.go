@@ -23,11 +23,13 @@ type testsView struct {
 	Faults bool // they were run with faults
 	Wrong  string
 	Events string // the page of events that a test can be made of
+	Undo   string // a test that was just removed, as its file had it
 }
 
 // A testView is a test of a rule, as it came out.
 type testView struct {
 	Name  string
+	Key   string // the name as the file has it
 	OK    bool
 	Unrun bool   // the time was over
 	Why   string // it failed
@@ -83,7 +85,7 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 	}
 	v := &testsView{Faults: faults}
 	for _, test := range proof.TestsOf(set, rule) {
-		one := testView{Name: engine.Harmless(test.Name)}
+		one := testView{Name: engine.Harmless(test.Name), Key: test.Name}
 		tested := proof.SetFor(set, test, rule)
 		if faults {
 			test = proof.WithFaults(test)
@@ -163,38 +165,86 @@ func (c *Console) writeRecord(q *request) error {
 	if err != nil {
 		return err
 	}
-	text := ""
-	if e.Store.Single() {
-		text = addTest(f.text, item) // the page saves it with the rule
-		f.text = text
-	} else if err := c.addToTests(q, f, item); err != nil {
+	return c.changeTests(q, f, "", new(string), func(text string) (string, error) { return addTest(text, item), nil })
+}
+
+// writeUntest removes a test of a rule, or brings back the one that was just removed.
+func (c *Console) writeUntest(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
 		return err
 	}
+	if f.space.Editing.Store.ReadOnly() {
+		return errReadOnly
+	}
+	name, removed := q.r.PostFormValue("name"), ""
+	if item := q.r.PostFormValue("again"); item != "" {
+		return c.changeTests(q, f, "", &removed, func(text string) (string, error) { return addTest(text, item), nil })
+	}
+	set, err := f.whole(q.ctx())
+	if err != nil {
+		return err
+	}
+	rule := set.Rule(f.rule)
+	if rule == nil {
+		return problem(http.StatusConflict, "error.norule")
+	}
+	at := slices.IndexFunc(proof.TestsOf(set, rule), func(t *rules.Test) bool { return t.Name == name })
+	if at < 0 {
+		return errNotFound
+	}
+	file, err := f.space.Editing.Store.Name(proof.TestsOf(set, rule)[at].File)
+	if err != nil {
+		return errNotFound
+	}
+	return c.changeTests(q, f, file, &removed, func(text string) (left string, err error) {
+		left, removed, err = proof.RemoveTest(text, name)
+		return left, err
+	})
+}
+
+// changeTests changes a file of tests of a rule through the store, by default the one beside the
+// rule's, and answers how the tests come out. Where the tests stand in the file of the rule, the
+// page gets its text, and saves it with the rule.
+func (c *Console) changeTests(q *request, f *draftFile, file string, removed *string, change func(text string) (string, error)) error {
+	standing := f.space.book().Set.Rule(f.rule)
+	if standing == nil && !f.space.Editing.Store.Single() {
+		return problem(http.StatusConflict, "tests.save_first")
+	}
+	if file == "" && standing != nil {
+		var err error
+		if file, _, err = testFile(f.space, standing); err != nil {
+			return err
+		}
+	}
+	text := ""
+	if f.space.Editing.Store.Single() || file == f.file {
+		changed, err := change(f.text)
+		if err != nil {
+			return problem(http.StatusConflict, "error.form_text")
+		}
+		f.text, text = changed, changed
+	} else {
+		tests := &draftFile{space: f.space, file: file, rule: f.rule}
+		if standing, err := f.space.Editing.Store.Read(file); err == nil {
+			tests.text, tests.was = plainEnds(standing.Text), standing.Sum
+		}
+		changed, err := change(tests.text)
+		if err != nil {
+			return problem(http.StatusConflict, "error.form_text")
+		}
+		if err := c.replaceText(q, tests, tests.ownEnds(changed), store.Change{Who: q.user.Name, What: "test"}); err != nil {
+			return err
+		}
+	}
 	view := &testsView{}
-	err = c.trial(q, func(ctx context.Context) (err error) {
+	err := c.trial(q, func(ctx context.Context) (err error) {
 		view, err = c.runTests(ctx, q, f, false)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	view.Undo = *removed
 	return c.answerTests(q, f, view, text)
-}
-
-// addToTests adds a test to the file beside the rule's, through the store.
-func (c *Console) addToTests(q *request, f *draftFile, item string) error {
-	standing := f.space.book().Set.Rule(f.rule)
-	if standing == nil {
-		return problem(http.StatusConflict, "tests.save_first")
-	}
-	name, was, err := testFile(f.space, standing)
-	if err != nil {
-		return err
-	}
-	tests := &draftFile{space: f.space, file: name, rule: f.rule, was: was}
-	before := ""
-	if file, err := f.space.Editing.Store.Read(name); err == nil {
-		before = plainEnds(file.Text)
-	}
-	return c.replaceText(q, tests, tests.ownEnds(addTest(before, item)), store.Change{Who: q.user.Name, What: "test"})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -85,6 +86,30 @@ func TestRecordedTests(t *testing.T) {
 	got = jsonOf[testsAnswer](d, "/write/tests", ofSLA(strings.Replace(slaRules, "wait: 15m of office", "wait: 5m", 1))...)
 	if got.Passed != 1 || !strings.Contains(got.HTML, "this was not expected: transfer Marina to Supervisors.") {
 		t.Errorf("too early: %+v", got)
+	}
+}
+
+// TestRemovedTests shows that a test is removed, one of several and the last one, and comes back as
+// it was.
+func TestRemovedTests(t *testing.T) {
+	d := withSLA(t)
+	for name, answers := range map[string]bool{"nobody answers": false, "somebody answers": true} {
+		jsonOf[testsAnswer](d, "/write/record", ofSLA(slaRules, "story", slaStory(answers), "name", name)...)
+	}
+	got := jsonOf[testsAnswer](d, "/write/untest", ofSLA(slaRules, "name", "nobody answers")...)
+	if got.Total != 1 || !strings.Contains(got.HTML, "The test was removed.") || strings.Contains(d.read("sla_test.yaml"), "nobody") {
+		t.Errorf("one of two: %+v\n%s", got, d.read("sla_test.yaml"))
+	}
+	_, rest, _ := strings.Cut(got.HTML, `data-again="`)
+	item, _, _ := strings.Cut(rest, `"`)
+	if got := jsonOf[testsAnswer](d, "/write/untest", ofSLA(slaRules, "name", "somebody answers")...); got.Total != 0 {
+		t.Errorf("the last: %+v\n%s", got, d.read("sla_test.yaml"))
+	}
+	if got := jsonOf[testsAnswer](d, "/write/untest", ofSLA(slaRules, "again", html.UnescapeString(item))...); got.Passed != 1 || !strings.Contains(got.HTML, "nobody answers") {
+		t.Errorf("again: %+v\n%s", got, d.read("sla_test.yaml"))
+	}
+	if status, _, _ := d.post("/write/untest", ofSLA(slaRules, "name", "never was")...); status != http.StatusNotFound {
+		t.Errorf("one that never was: %d", status)
 	}
 }
 

@@ -88,4 +88,6 @@ var proof = table{
 	"words.only_if": {"but only if", "mas só se"},
 
 	"chat.stopped_because": {"the rule stops here: %s", "a regra para aqui: %s"},
+
+	"tests.removed": {"The test was removed.", "O teste foi removido."},
 }

@@ -168,7 +168,13 @@ suite.show = (answer) => {
   sign.textContent = answer.total ? answer.passed + "/" + answer.total : "";
   sign.className = answer.passed === answer.total ? "passed" : "red";
 };
-tests.addEventListener("click", (event) => {
+tests.addEventListener("click", async (event) => {
+  const { untest, again } = event.target.dataset;
+  if (untest !== undefined || again !== undefined) {
+    event.target.disabled = true;
+    await studio.ready();
+    return changedTests(await studio.ask("/write/untest", again === undefined ? { name: untest } : { again }).catch(() => null), tests);
+  }
   if (!("faults" in event.target.dataset)) return;
   faults = true;
   event.target.disabled = true;
@@ -182,17 +188,20 @@ document.getElementById("record").addEventListener("click", async (event) => {
   await studio.ready();
   const answer = await studio.ask("/write/record", { story: JSON.stringify(story), name: document.getElementById("test-name").value }).catch(() => null);
   button.disabled = false;
+  if (await changedTests(answer, recorded)) recorded.replaceChildren(make("span", { class: "fine", text: page.dataset.recorded }));
+});
+
+// changedTests shows how the tests come out after one was added or removed, or why it was not.
+async function changedTests(answer, told) {
   if (!answer || !answer.ok) {
-    recorded.className = "error";
-    recorded.textContent = await studio.reasonOf(answer);
-    return;
+    told.prepend(make("p", { class: "error", text: await studio.reasonOf(answer) }));
+    return false;
   }
   const found = await answer.json();
-  recorded.className = "fine";
-  recorded.textContent = page.dataset.recorded;
   suite.show(found);
   if (found.text) studio.setText(found.text);
-});
+  return true;
+}
 
 // isShown reports whether the panel of a tab is seen.
 const isShown = (name) => !document.getElementById("panel-" + name).hidden;

@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // TestsOf returns the tests of a rule: those that name it, and those of its own file and of the
@@ -48,6 +49,48 @@ func SetFor(set *rules.Set, test *rules.Test, rule *rules.Rule) *rules.Set {
 		list = append(list, r)
 	}
 	return (&rules.Set{Calendars: set.Calendars}).With(list...)
+}
+
+// RemoveTest takes a test out of the text of a file, and returns it as it stood, for undoing.
+func RemoveTest(text, name string) (left, removed string, err error) {
+	file, _ := source.Read("tests.yaml", []byte(text))
+	if file.Root == nil || file.Root.Get("tests") == nil || file.Root.Get("tests").Kind != source.List {
+		return "", "", ErrStory
+	}
+	lines := strings.SplitAfter(text, "\n")
+	items := file.Root.Get("tests").Items
+	at := slices.IndexFunc(items, func(n *source.Node) bool { return n.Get("name") != nil && n.Get("name").Value == name })
+	if at < 0 || !strings.HasPrefix(strings.TrimSpace(lines[items[at].Line-1]), "- ") {
+		return "", "", ErrStory
+	}
+	first, end := items[at].Line-1, len(lines)
+	for _, p := range file.Root.Pairs {
+		if p.Key.Line-1 > first {
+			end = min(end, p.Key.Line-1)
+		}
+	}
+	if at+1 < len(items) {
+		end = items[at+1].Line - 1
+	}
+	removed = unindented(lines[first:end])
+	if len(items) == 1 { // a list of none is no list: the key goes with it
+		for i, p := range file.Root.Pairs {
+			if p.Key.Value == "tests" {
+				first = file.Root.Pairs[i].Key.Line - 1
+			}
+		}
+	}
+	return strings.Join(slices.Concat(lines[:first], lines[end:]), ""), removed, nil
+}
+
+// unindented returns lines without the indent of the first.
+func unindented(lines []string) string {
+	indent := len(lines[0]) - len(strings.TrimLeft(lines[0], " "))
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimPrefix(line, strings.Repeat(" ", indent)))
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 // WithFaults returns a test with the faults that it names, or with all where it names none.
