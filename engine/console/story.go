@@ -60,6 +60,9 @@ func (c *Console) writeStory(q *request) error {
 		if err != nil {
 			return err
 		}
+		if story != nil && q.r.PostFormValue("off") != "" {
+			story.OnDayOff(set, set.Rule(f.rule))
+		}
 		told, trial, err := c.tell(ctx, q, f, set, story)
 		if err != nil {
 			return err
@@ -137,11 +140,12 @@ type storyPart struct {
 	Entries  []storyEntry
 	Until    string
 	Adds     []string
+	Off      bool // there are days off
 	Zone     string
 }
 
 func (c *Console) storyView(q *request, f *draftFile, set *rules.Set, s *proof.Story) storyPart {
-	v := storyPart{Customer: s.Customer, Until: s.Until.Format(proof.Clock), Zone: f.space.Location.String(), Adds: []string{proof.Customer, proof.Team, proof.Takes, proof.Closes}}
+	v := storyPart{Customer: s.Customer, Until: s.Until.Format(proof.Clock), Zone: f.space.Location.String(), Off: len(set.Calendars) > 0, Adds: []string{proof.Customer, proof.Team, proof.Takes, proof.Closes}}
 	for _, name := range proof.LabelsOf(set) {
 		v.Labels = append(v.Labels, optionView{name, engine.Harmless(name), slices.Contains(s.Labels, name)})
 	}

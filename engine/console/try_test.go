@@ -117,6 +117,10 @@ func TestTryOnAStory(t *testing.T) {
 	if text := d.told(rule, "ask", "Bento", `{"do":"closes","at":"2026-11-13T19:00"}`, "2026-11-13T20:00").Chat; !strings.Contains(text, "the customer has to write before") {
 		t.Errorf("what cannot be:\n%s", text)
 	}
+	off := jsonOf[storyTold](d, "/write/story", "rule", "ask", "text", rule, "off", "yes", "story", `{"customer":"Bento","entries":[`+entries+`],"until":"2026-11-13T22:00"}`)
+	if !strings.Contains(string(off.Story), "2026-11-14T19:00") { // a Saturday: this desk keeps no holidays
+		t.Errorf("on a day off: %s", off.Story)
+	}
 	for _, story := range []string{
 		"{", `{"customer":"Bento","entries":[],"until":"yesterday"}`, `{"customer":"Bento","entries":[` + entries + `],"until":"2027-11-13T19:00"}`,
 		`{"customer":"Bento","entries":[{"do":"dances","at":"2026-11-13T19:00"}],"until":"2026-11-13T19:00"}`,

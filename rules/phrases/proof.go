@@ -90,4 +90,6 @@ var proof = table{
 	"chat.stopped_because": {"the rule stops here: %s", "a regra para aqui: %s"},
 
 	"tests.removed": {"The test was removed.", "O teste foi removido."},
+
+	"chat.off": {"on the next day off", "no próximo dia de folga"},
 }

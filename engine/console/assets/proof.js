@@ -43,14 +43,19 @@ const chat = document.getElementById("chat");
 const told = document.getElementById("story");
 let story = null;
 let ours = false; // a person changed the story, so that no other is looked for
+let off = false; // it is to be moved to a day off
 let redraw = true; // its entries are others than those that are shown
 
-const conversation = panel("story", chat, (signal) => studio.ask("/write/story", ours ? { story: JSON.stringify(story) } : {}, undefined, signal));
+const conversation = panel("story", chat, (signal) => {
+  const more = ours ? { story: JSON.stringify(story) } : {};
+  if (off) more.off = "yes";
+  return studio.ask("/write/story", more, undefined, signal);
+});
 conversation.show = (answer) => {
   chat.innerHTML = answer.chat;
   if (!answer.story || (ours && !redraw)) return;
   story = answer.story;
-  redraw = false;
+  redraw = off = false;
   const again = told.contains(document.activeElement) ? document.activeElement.dataset : null;
   told.innerHTML = answer.entries;
   drawLine();
@@ -151,6 +156,7 @@ told.addEventListener("click", (event) => {
   if (drop !== undefined) story.entries.splice(Number(drop), 1);
   const last = Math.max(...story.entries.map((e) => minutes(e.at)), -Infinity);
   if (add === "time") story.until = local(minutes(story.until) + 1440);
+  else if (add === "off") off = true;
   else if (add !== undefined) story.entries.push({ do: add, at: local(Number.isFinite(last) ? last + 10 : minutes(story.until)), text: "" });
   ours = redraw = true;
   conversation.later(0);

@@ -1,14 +1,18 @@
 package proof
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -235,7 +239,7 @@ func Beginnings(set *rules.Set, r *rules.Rule, now time.Time, hello string) (lis
 	}
 	for _, with := range labels {
 		for _, text := range texts[:min(len(texts), 4)] {
-			for _, at := range moments(set, now) {
+			for _, at := range moments(set, r, now) {
 				s := About(kind, at, text)
 				s.Labels = with
 				list = append(list, s)
@@ -245,21 +249,65 @@ func Beginnings(set *rules.Set, r *rules.Rule, now time.Time, hello string) (lis
 	return list
 }
 
-// moments returns times to try: while the first calendar is open, after it closes, and now.
-func moments(set *rules.Set, now time.Time) []time.Time {
+// moments returns times to try: while the rule's calendar is open, after it closes, and now.
+func moments(set *rules.Set, r *rules.Rule, now time.Time) []time.Time {
 	now = now.Truncate(5 * time.Minute)
 	var list []time.Time
-	for _, c := range set.Calendars {
+	if c := calendarOf(set, r); c != nil {
 		if open, ok := c.NextOpen(now); ok {
 			list = append(list, open.Add(time.Hour).In(now.Location()))
 			if end, ok := c.NextClose(open); ok {
 				list = append(list, end.Add(30*time.Minute).In(now.Location()))
 			}
 		}
-		break // one will do: rules seldom ask for several
 	}
 	y, m, d := now.Date()
 	return append(list, time.Date(y, m, d+1, 9, 0, 0, 0, now.Location()), now, time.Date(y, m, d+1, 22, 0, 0, 0, now.Location()))
+}
+
+// calendarOf returns the calendar that a rule asks, else the first one; nil if there is none.
+func calendarOf(set *rules.Set, r *rules.Rule) *calendar.Calendar {
+	names := slices.Sorted(maps.Keys(set.Calendars))
+	for _, name := range names {
+		asks := slices.ContainsFunc(r.If, func(x *rules.Expression) bool { return strings.Contains(x.Text, strconv.Quote(name)) })
+		for step := range r.Steps() {
+			asks = asks || step.Span.Calendar == name
+		}
+		if asks {
+			return set.Calendars[name]
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return set.Calendars[names[0]]
+}
+
+// OnDayOff moves a story to the next day on which the rule's calendar is closed: a holiday, or else
+// any such day.
+func (s *Story) OnDayOff(set *rules.Set, r *rules.Rule) {
+	c := calendarOf(set, r)
+	if c == nil {
+		return
+	}
+	closed, off := 0, 0 // days from now
+	for n := 1; n <= 366 && off == 0; n++ {
+		at := s.Start().AddDate(0, 0, n)
+		y, m, d := at.Date()
+		midnight := time.Date(y, m, d, 0, 0, 0, 0, at.Location())
+		if len(c.Openings(midnight, midnight.AddDate(0, 0, 1))) > 0 {
+			continue
+		}
+		closed = cmp.Or(closed, n)
+		if _, holiday := c.Holiday(at); holiday {
+			off = n
+		}
+	}
+	days := cmp.Or(off, closed)
+	for i := range s.Entries {
+		s.Entries[i].At = s.Entries[i].At.AddDate(0, 0, days)
+	}
+	s.Until = s.Until.AddDate(0, 0, days)
 }
 
 var inQuotes = regexp.MustCompile(`"((?:[^"\\]|\\.)+)"`)
