@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/store"
 )
 
 const slaRules = `rules:
@@ -110,6 +111,23 @@ func TestRemovedTests(t *testing.T) {
 	}
 	if status, _, _ := d.post("/write/untest", ofSLA(slaRules, "name", "never was")...); status != http.StatusNotFound {
 		t.Errorf("one that never was: %d", status)
+	}
+}
+
+// TestTestsInTheSameFile shows that where all rules stand in one file, a recorded test goes into
+// the text on the page, to be saved with the rule.
+func TestTestsInTheSameFile(t *testing.T) {
+	d := newEditorDesk(t, func(o *Options) {
+		e := o.Workspaces[0].Editing
+		e.Store = store.New(store.Options{Path: e.Store.Path("office.yaml")})
+	})
+	text := officeRules + slaRules
+	got := jsonOf[testsAnswer](d, "/write/record", "file", "office.yaml", "rule", "sla", "text", text, "story", slaStory(false), "name", "nobody answers")
+	if got.Passed != 1 || !strings.HasPrefix(got.Text, text) || !strings.Contains(got.Text, "nobody answers") {
+		t.Errorf("%+v", got)
+	}
+	if d.read("office.yaml") != officeRules {
+		t.Error("the file was written")
 	}
 }
 
