@@ -56,7 +56,7 @@ func (c *Console) writeStory(q *request) error {
 	}
 	answer := &storyAnswer{}
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.tried(ctx)
+		set, err := f.tried(ctx, q.words().RulesLanguage())
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 	}
 	rule := set.Rule(f.rule)
 	if rule == nil {
-		_, err := f.tried(ctx)
+		_, err := f.tried(ctx, q.words().RulesLanguage())
 		return nil, cmp.Or(err, errNotFound)
 	}
 	v := &testsView{Faults: faults}
@@ -151,7 +151,7 @@ func (c *Console) writeRecord(q *request) error {
 	}
 	item := ""
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.tried(ctx)
+		set, err := f.tried(ctx, q.words().RulesLanguage())
 		if err != nil {
 			return err
 		}

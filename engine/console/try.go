@@ -61,21 +61,16 @@ type customerView struct {
 	Was, Would []effectView
 }
 
-// tried returns a set with only the rule to try.
-func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
+// tried returns a set with only the rule to try, or says in a language why it cannot be tried.
+func (f *draftFile) tried(ctx context.Context, l rules.Language) (*rules.Set, error) {
 	set, problems, err := f.check(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return f.alone(set, problems)
-}
-
-// alone returns a set with only the rule to try, or why it cannot be tried.
-func (f *draftFile) alone(set *rules.Set, problems rules.Problems) (*rules.Set, error) {
 	r := set.Rule(f.rule)
 	if r == nil {
 		reason := ""
-		for _, p := range problems {
+		for _, p := range problems.In(l) {
 			if p.Severity == "error" {
 				reason = engine.Harmless(p.Message)
 				break
@@ -130,7 +125,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	}
 	view := &tryView{}
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.tried(ctx)
+		set, err := f.tried(ctx, q.words().RulesLanguage())
 		if err == nil {
 			view, err = do(ctx, f, set)
 		}
