@@ -35,8 +35,7 @@ type tryView struct {
 	More     int // effects that are not shown
 	People   int // customers affected
 	Messages int
-	Unknown  int    // events with an unknown result, because a fact that the rule reads was not recorded
-	Example  string // such a fact
+	Unknown  int // events with an unknown result, because a fact that the rule reads was not recorded
 	Waiting  int
 	Wrong    string // why it could not be tried
 
@@ -218,10 +217,11 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 		v.Effects = append(v.Effects, c.pastEffect(q, f, e))
 	}
 	v.People = len(people)
+	unknown := map[string]bool{} // both versions may ask for it
 	for _, g := range r.NotRecorded {
-		v.Unknown++
-		v.Example = engine.Harmless(g.Question)
+		unknown[g.Event] = true
 	}
+	v.Unknown = len(unknown)
 	for _, note := range r.Rules {
 		v.Waiting += note.Waiting
 	}
