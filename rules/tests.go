@@ -259,16 +259,21 @@ func (c *compiler) cardConversations(given *source.Node) {
 	}
 }
 
+// AllFaults returns every fault with which a test can be repeated, as "deliver twice".
+func AllFaults() (out []string) {
+	for _, name := range faultNames {
+		for _, kind := range faultKinds[name] {
+			out = append(out, name+" "+kind)
+		}
+	}
+	return out
+}
+
 // faults reads the faults with which a test is repeated, as "deliver twice".
 func (c *compiler) faults(n *source.Node) []string {
 	var out []string
 	if n.Kind == source.Scalar && n.Value == "all" {
-		for _, name := range faultNames {
-			for _, kind := range faultKinds[name] {
-				out = append(out, name+" "+kind)
-			}
-		}
-		return out
+		return AllFaults()
 	}
 	if !c.mapping(n, "faults", faultNames...) {
 		return nil

@@ -38,6 +38,15 @@ func (c *Console) writeSave(q *request) error {
 	var wrong rules.Problems
 	if unreadable == nil {
 		staged.text = staged.ownEnds(text)
+		if stage == rules.Live {
+			red, err := c.redTests(q, &staged)
+			if err != nil {
+				return err
+			}
+			if len(red) > 0 {
+				return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Red: red, Reason: reason}, false)
+			}
+		}
 		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.Name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {

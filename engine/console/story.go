@@ -1,148 +1,160 @@
 package console
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/proof"
+	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/form"
-	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A story is a made-up scenario that a rule is tried on: a person acts, and time passes.
-type story struct {
-	Kind     string // the event that it is about, or schedule
+// storyBegins bounds the search for a story to begin with.
+const storyBegins = 4 * time.Second
+
+// storyAnswer is a story as it was told, with the parts of the page that show it.
+type storyAnswer struct {
+	Story   *proof.Story `json:"story,omitempty"`
+	Chat    string       `json:"chat"`
+	Entries string       `json:"entries,omitempty"`
+}
+
+// chatView is a conversation, or why there is none.
+type chatView struct {
+	Lines []proof.Line
+	Wrong string
+	Quiet bool // the rule does nothing in it
+}
+
+// A storyEntry is an entry with its words.
+type storyEntry struct {
+	proof.Entry
+	Words string
+	Local string
+	Says  bool // there is something to write
+}
+
+// writeStory tells a made-up story with the rule as it is written. Without a story it finds one in
+// which the rule does something.
+func (c *Console) writeStory(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	var story *proof.Story
+	if text := q.r.PostFormValue("story"); text != "" {
+		if story, err = proof.ReadStory(text, f.space.Location); err != nil {
+			return problem(http.StatusBadRequest, "error.form")
+		}
+	}
+	answer := &storyAnswer{}
+	err = c.trial(q, func(ctx context.Context) error {
+		set, err := f.tried(ctx, q.words().RulesLanguage())
+		if err != nil {
+			return err
+		}
+		if story != nil && q.r.PostFormValue("off") != "" {
+			story.OnDayOff(set, set.Rule(f.rule))
+		}
+		told, trial, err := c.tell(ctx, q, f, set, story)
+		if err != nil {
+			return err
+		}
+		return c.showStory(q, f, set, told, trial, answer)
+	})
+	if told, ok := errors.AsType[*pageError](err); ok && told.status == http.StatusConflict {
+		answer.Chat, err = q.renderPart("write", "chat", chatView{Wrong: q.words().T(told.key, told.args...)})
+	}
+	if err != nil {
+		return err
+	}
+	return q.json(answer)
+}
+
+// tell runs a story. Without one it begins with the first of some in which the rule does something.
+func (c *Console) tell(ctx context.Context, q *request, f *draftFile, set *rules.Set, story *proof.Story) (*proof.Story, *ruletest.Trial, error) {
+	if story != nil {
+		trial, err := c.runStory(ctx, f, set, story)
+		return story, trial, err
+	}
+	end := time.Now().Add(storyBegins)
+	list := proof.Beginnings(set, set.Rule(f.rule), q.now.In(f.space.Location), q.words().T("chat.hello"))
+	for _, s := range list {
+		trial, err := c.runStory(ctx, f, set, s)
+		if err == nil && len(trial.Effects) > 0 {
+			s.Fit(proof.Last(trial))
+			trial, err = c.runStory(ctx, f, set, s)
+			return s, trial, err
+		}
+		if ctx.Err() != nil || time.Now().After(end) {
+			break
+		}
+	}
+	trial, err := c.runStory(ctx, f, set, list[0])
+	return list[0], trial, err
+}
+
+// runStory runs a story in an imitation of the service of its own.
+func (c *Console) runStory(ctx context.Context, f *draftFile, set *rules.Set, s *proof.Story) (*ruletest.Trial, error) {
+	trial, err := ruletest.Try(ctx, ruletest.Options{Set: set, Media: f.space.Editing.Media, Location: f.space.Location}, s.Test(set))
+	wrong, ok := errors.AsType[*ruletest.StoryError](err)
+	switch {
+	case ok && strings.Contains(wrong.Message, "do not come to rest"):
+		return nil, problem(http.StatusConflict, "chat.restless")
+	case ok:
+		return nil, problem(http.StatusConflict, "chat.impossible")
+	}
+	return trial, err
+}
+
+// showStory fills in the parts of the page that show a story.
+func (c *Console) showStory(q *request, f *draftFile, set *rules.Set, s *proof.Story, trial *ruletest.Trial, answer *storyAnswer) (err error) {
+	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
+	if err != nil {
+		return problem(http.StatusConflict, "error.form_text")
+	}
+	maker := studioMaker(q.words(), f)
+	teller := proof.Teller{
+		Language: q.words(), Rule: f.rule, Name: engine.Harmless(cmp.Or(fields.Name, f.rule)),
+		Condition: func(text string) string { return maker.ConditionWords(fields, text) }, Span: func(text string) string { return maker.SpanWords(fields, text) },
+	}
+	if answer.Chat, err = q.renderPart("write", "chat", chatView{Lines: teller.Chat(s, trial, set), Quiet: len(trial.Effects) == 0}); err != nil {
+		return err
+	}
+	answer.Story = s
+	answer.Entries, err = q.renderPart("write", "story", c.storyView(q, f, set, s))
+	return err
+}
+
+// storyPart is what the page needs to change a story.
+type storyPart struct {
 	Customer string
-	Text     string
-	At       time.Time
-	Answer   string        // what the customer writes later; may be empty
-	After    time.Duration // how much later
-	Pass     time.Duration // how long it lasts
+	Labels   []optionView // that the rule names
+	Entries  []storyEntry
+	Until    string
+	Adds     []string
+	Off      bool // there are days off
+	Zone     string
 }
 
-// storyView are the fields of a story.
-type storyView struct {
-	Kinds  []optionView
-	At     string // in the format of a datetime field
-	Passes []optionView
-	Zone   string
-}
-
-const (
-	localTime    = "2006-01-02T15:04"
-	storyLongest = 31 * 24 * time.Hour
-	storyText    = 4000
-)
-
-// storyKinds are the events that can be made up.
-var storyKinds = []string{vocabulary.MessageReceived, vocabulary.MessageSent, vocabulary.AttendanceOpened, vocabulary.AttendanceClosed, vocabulary.ConversationUpdated, vocabulary.CardCreated, vocabulary.CardMoved, "schedule"}
-
-// storyOf returns the fields of a story that fits a rule.
-func (c *Console) storyOf(q *request, f *draftFile) storyView {
-	v := storyView{At: q.now.In(f.space.Location).Format(localTime), Zone: f.space.Location.String()}
-	kind := storyKinds[0]
-	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil {
-		if len(fields.When.Events) > 0 {
-			kind = fields.When.Events[0]
-		}
-		if fields.When.Schedule != nil {
-			kind = "schedule"
-		}
+func (c *Console) storyView(q *request, f *draftFile, set *rules.Set, s *proof.Story) storyPart {
+	v := storyPart{Customer: s.Customer, Until: s.Until.Format(proof.Clock), Zone: f.space.Location.String(), Off: len(set.Calendars) > 0, Adds: []string{proof.Customer, proof.Team, proof.Takes, proof.Closes}}
+	for _, name := range proof.LabelsOf(set) {
+		v.Labels = append(v.Labels, optionView{name, engine.Harmless(name), slices.Contains(s.Labels, name)})
 	}
-	for _, name := range storyKinds {
-		v.Kinds = append(v.Kinds, optionView{name, q.words().T("story." + name), name == kind})
-	}
-	for _, length := range []string{"10m", "2h", "1d", "3d", "7d", "30d"} {
-		v.Passes = append(v.Passes, optionView{length, q.words().T("pass." + length), length == "1d"})
+	for _, e := range s.Entries {
+		words := q.words().Or("chat.do.", e.Do)
+		if e.Do == proof.Event {
+			words = q.words().Or("when.", e.Text)
+		}
+		v.Entries = append(v.Entries, storyEntry{Entry: e, Words: words, Local: e.At.Format(proof.Clock), Says: e.Do == proof.Customer || e.Do == proof.Team || e.Do == proof.Moves})
 	}
 	return v
-}
-
-// readStory reads the fields of a story.
-func readStory(q *request, zone *time.Location) (*story, error) {
-	wrong := problem(http.StatusBadRequest, "error.form")
-	s := &story{Kind: q.r.PostFormValue("story.kind"), Customer: strings.TrimSpace(q.r.PostFormValue("story.customer")), Text: q.r.PostFormValue("story.text"), Answer: q.r.PostFormValue("story.answer")}
-	var err error
-	if s.At, err = time.ParseInLocation(localTime, q.r.PostFormValue("story.at"), zone); err != nil {
-		return nil, wrong
-	}
-	if s.Pass, err = duration.Parse(q.r.PostFormValue("story.pass")); err != nil || s.Pass > storyLongest {
-		return nil, wrong
-	}
-	if s.Answer != "" {
-		if s.After, err = duration.Parse(q.r.PostFormValue("story.after")); err != nil || s.After > storyLongest {
-			return nil, problem(http.StatusConflict, "try.after")
-		}
-	}
-	if s.Customer == "" {
-		s.Customer = "Marina"
-	}
-	if len(s.Text)+len(s.Answer) > storyText || len(s.Customer) > 200 {
-		return nil, wrong
-	}
-	return s, nil
-}
-
-// test returns the story as a test.
-func (s *story) test(set *rules.Set) *rules.Test {
-	const before = 10 * time.Minute // how long an attendance is open before the action on it
-	t := &rules.Test{Name: "made up", Start: s.At, Given: map[string]any{"contacts": []any{map[string]any{"name": s.Customer, "phone": "+5511988887777"}}}}
-	step := func(fields ...string) {
-		m := map[string]any{}
-		for i := 0; i < len(fields); i += 2 {
-			if fields[i+1] != "" {
-				m[fields[i]] = fields[i+1]
-			}
-		}
-		t.Steps = append(t.Steps, rules.TestStep{Fields: m})
-	}
-	text := s.Text
-	if text == "" {
-		text = "…"
-	}
-	at := s.At.Format(time.RFC3339)
-	switch s.Kind {
-	case vocabulary.MessageSent:
-		t.Start = s.At.Add(-before)
-		step("customer", s.Customer, "says", "…")
-		step("at", at, "team", "Bruno", "to", s.Customer, "says", text)
-	case vocabulary.AttendanceClosed:
-		t.Start = s.At.Add(-before)
-		step("customer", s.Customer, "says", text)
-		step("at", at, "team", "Bruno", "closes", s.Customer)
-	case vocabulary.MessageReceived, vocabulary.AttendanceOpened:
-		step("customer", s.Customer, "says", text)
-	case vocabulary.CardCreated, vocabulary.CardMoved:
-		t.Given["cards"] = []any{map[string]any{"board": boardOf(set), "title": s.Customer, "contact": s.Customer}}
-		if s.Kind == vocabulary.CardMoved {
-			step("team", "Bruno", "moves", s.Customer, "to", text)
-		} else {
-			step("event", s.Kind, "contact", s.Customer)
-		}
-	case "schedule":
-		if s.Text != "" {
-			step("customer", s.Customer, "says", text)
-		}
-	default:
-		t.Start = s.At.Add(-before)
-		step("customer", s.Customer, "says", text)
-		step("at", at, "event", s.Kind, "contact", s.Customer)
-	}
-	if s.Answer != "" {
-		step("at", s.At.Add(s.After).Format(time.RFC3339), "customer", s.Customer, "says", s.Answer)
-	}
-	step("at", s.At.Add(max(s.Pass, s.After)).Format(time.RFC3339))
-	return t
-}
-
-// boardOf returns the board that rules name, else one that every imitation has.
-func boardOf(set *rules.Set) string {
-	for _, use := range set.Names() {
-		if use.Kind == "board" {
-			return use.Name
-		}
-	}
-	return "Sales"
 }

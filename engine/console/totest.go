@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
-	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // testPage shows a test that was made of an event, before it is saved.
@@ -86,11 +86,11 @@ func (c *Console) showTest(q *request, e *journal.Event, rule, back string) erro
 		return err
 	}
 	s := c.storyOfEvent(e, w.Location)
-	p.Bare = !slices.Contains(storyKinds, s.Kind) || s.Kind == vocabulary.ConversationUpdated
+	p.Bare = s.Entries[len(s.Entries)-1].Do == proof.Event
 	alone := (&rules.Set{Calendars: set.Calendars}).With(r)
 	var trial *ruletest.Trial
 	err = c.trial(q, func(ctx context.Context) (err error) {
-		trial, err = ruletest.Try(ctx, ruletest.Options{Set: alone, Media: w.Editing.Media, Location: w.Location}, s.test(alone))
+		trial, err = ruletest.Try(ctx, ruletest.Options{Set: alone, Media: w.Editing.Media, Location: w.Location}, s.Test(alone))
 		return err
 	})
 	if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
@@ -99,7 +99,7 @@ func (c *Console) showTest(q *request, e *journal.Event, rule, back string) erro
 	if err != nil {
 		return err
 	}
-	p.Text = testText(q.words().T("totest.name", p.Rule.Name, e.Seq), rule, s.test(alone), trial)
+	p.Text = testText(q.words().T("totest.name", p.Rule.Name, e.Seq), rule, s.Test(alone), trial)
 	return q.show("totest", "rules", q.words().T("totest.title"), p)
 }
 
@@ -146,12 +146,12 @@ func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
 
 // storyOfEvent makes a story of an event. It replaces the customer's name and phone: a test is kept
 // for long and read by many.
-func (c *Console) storyOfEvent(e *journal.Event, zone *time.Location) *story {
-	s := &story{Kind: e.Type, Customer: "Marina", At: e.CreatedAt.In(zone).Truncate(time.Second), Pass: 24 * time.Hour}
+func (c *Console) storyOfEvent(e *journal.Event, zone *time.Location) *proof.Story {
+	text := ""
 	if m, ok := c.messageOf(e.Event); ok {
-		s.Text = m.Text
+		text = m.Text
 	}
-	return s
+	return proof.About(e.Type, e.CreatedAt.In(zone).Truncate(time.Second), text)
 }
 
 // testText writes a story as a test that expects what the rule does in it.

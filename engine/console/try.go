@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,24 +10,24 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Bounds of a trial: a person waits for it, and the engine shares the machine.
 const (
-	tryDays   = 7
+	tryDays   = 14
 	tryEvents = 2000
 	tryTime   = 20 * time.Second
 	tryShown  = 100
-	tryMost   = 2 // concurrent trials
+	tryMost   = 2               // concurrent trials, of different persons
+	tryWait   = 5 * time.Second // for one of these
 )
 
 // tryView is what a trial found.
 type tryView struct {
-	Past     bool // it was on recorded events
 	Since    time.Time
 	Until    time.Time
 	Events   int
@@ -34,24 +35,33 @@ type tryView struct {
 	More     int // effects that are not shown
 	People   int // customers affected
 	Messages int
-	Unknown  int    // events with an unknown result, because a fact that the rule reads was not recorded
-	Example  string // such a fact
+	Unknown  int // events with an unknown result, because a fact that the rule reads was not recorded
 	Waiting  int
-	Reasons  []whyView
 	Wrong    string // why it could not be tried
+
+	Bounded   bool // there were too many events for all the days
+	Used      bool // there is a version in use
+	Unchanged bool // from the version in use
+	Groups    []fateView
+	NotKnown  int // events that are not compared
 }
 
-// A whyView is what a rule made of an event of a story.
-type whyView struct {
-	Type    string
-	Outcome journal.Outcome
-	Clause  string
-	Error   string
-	Values  shown
+// A fateView is what becomes of some customers: the same, new, gone or other.
+type fateView struct {
+	Fate      string
+	N         int
+	Customers []customerView
+	More      int // customers that are not shown
 }
 
-// tried returns a set with only the rule to try.
-func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
+// A customerView is a customer with what the version in use and the present text would have done.
+type customerView struct {
+	Name       string
+	Was, Would []effectView
+}
+
+// tried returns a set with only the rule to try, or says in a language why it cannot be tried.
+func (f *draftFile) tried(ctx context.Context, l rules.Language) (*rules.Set, error) {
 	set, problems, err := f.check(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +69,7 @@ func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
 	r := set.Rule(f.rule)
 	if r == nil {
 		reason := ""
-		for _, p := range problems {
+		for _, p := range problems.In(l) {
 			if p.Severity == "error" {
 				reason = engine.Harmless(p.Message)
 				break
@@ -70,17 +80,25 @@ func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
 	return (&rules.Set{Calendars: set.Calendars}).With(r), nil
 }
 
-// trial runs a slow operation, if not too many run, within a timeout.
+// trial runs a slow operation, after the person's other trials and if not too many others run,
+// within a timeout. It ends with the request: a page that asks anew gives up what it asked before.
 func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
+	leave, err := c.tried.enter(q.ctx(), q.user.Role.String()+" "+q.user.Name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	select {
 	case c.trying <- struct{}{}:
 		defer func() { <-c.trying }()
-	default:
+	case <-time.After(c.patience):
 		return problem(http.StatusServiceUnavailable, "try.busy")
+	case <-q.ctx().Done():
+		return q.ctx().Err()
 	}
 	ctx, cancel := context.WithTimeout(q.ctx(), tryTime)
 	defer cancel()
-	err := do(ctx)
+	err = do(ctx)
 	if errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil {
 		return problem(http.StatusConflict, "try.long")
 	}
@@ -106,7 +124,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	}
 	view := &tryView{}
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.tried(ctx)
+		set, err := f.tried(ctx, q.words().RulesLanguage())
 		if err == nil {
 			view, err = do(ctx, f, set)
 		}
@@ -125,7 +143,8 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	return q.json(map[string]string{"html": text})
 }
 
-// writePast tries a rule on the last events that were recorded.
+// writePast tries a rule on the last events that were recorded, and compares it with the version
+// in use on the same events.
 func (c *Console) writePast(q *request) error {
 	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
 		e := f.space.Editing
@@ -136,37 +155,58 @@ func (c *Console) writePast(q *request) error {
 		if err != nil {
 			return nil, err
 		}
-		since, err := c.lastEvents(ctx, f.space.Name, q.now)
+		since, bounded, err := c.lastEvents(ctx, f.space.Name, q.now)
 		if err != nil {
 			return nil, err
 		}
-		r, err := backtest.Run(ctx, backtest.Options{
+		used := f.inUse()
+		before := (&rules.Set{}).With()
+		if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
+			before = used
+		}
+		r, err := backtest.Diff(ctx, backtest.Options{
 			Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location, Since: since, Until: q.now, Only: true,
-		}, set)
+		}, before, set)
 		if err != nil {
 			return nil, err
 		}
-		return c.pastView(q, f, r), nil
+		v := c.pastView(q, f, r)
+		v.Bounded, v.Used = bounded, len(used.Rules) > 0
+		v.Unchanged = v.Used && len(before.Rules) == 0
+		if v.Used && !v.Unchanged {
+			c.compareView(q, f, v, proof.Compare(r))
+		}
+		return v, nil
 	})
+}
+
+// inUse returns a set with only the rule as it is in use, live or in shadow; none if it is not.
+func (f *draftFile) inUse() *rules.Set {
+	standing := f.space.book().Set
+	set := &rules.Set{Calendars: standing.Calendars}
+	if r := standing.Rule(f.rule); r != nil && r.Stage != rules.Draft && f.file != "" && r.File == f.path() {
+		return set.With(r)
+	}
+	return set.With()
 }
 
 // lastEvents returns the start of the recorded events to try: the last days, or fewer if that would
 // take too long.
-func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (time.Time, error) {
-	since := now.Add(-tryDays * 24 * time.Hour)
+func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (since time.Time, bounded bool, err error) {
+	since = now.Add(-tryDays * 24 * time.Hour)
 	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
 	if err != nil || len(list) < tryEvents {
-		return since, err
+		return since, false, err
 	}
-	return list[len(list)-1].ReceivedAt, nil
+	return list[len(list)-1].ReceivedAt, true, nil
 }
 
 // pastView describes what a rule would have done.
 func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryView {
-	v := &tryView{Past: true, Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
+	v := &tryView{Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
 	people := map[string]bool{}
 	for _, e := range r.Effects {
-		people[e.Who+"\x00"+e.About.Conversation] = true
+		people[proof.CustomerKey(e)] = true
 		if e.Verb == vocabulary.SendMessage {
 			v.Messages++
 		}
@@ -174,42 +214,48 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 			v.More++
 			continue
 		}
-		v.Effects = append(v.Effects, q.effect(c.at(f.space.Name, e.At), actions.Effect{Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
+		v.Effects = append(v.Effects, c.pastEffect(q, f, e))
 	}
 	v.People = len(people)
+	unknown := map[string]bool{} // both versions may ask for it
 	for _, g := range r.NotRecorded {
-		v.Unknown++
-		v.Example = engine.Harmless(g.Question)
+		unknown[g.Event] = true
 	}
+	v.Unknown = len(unknown)
 	for _, note := range r.Rules {
 		v.Waiting += note.Waiting
 	}
 	return v
 }
 
-// writeStory tries a rule on a made-up story, in an imitation of the service of its own.
-func (c *Console) writeStory(q *request) error {
-	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
-		story, err := readStory(q, f.space.Location)
-		if err != nil {
-			return nil, err
+func (c *Console) pastEffect(q *request, f *draftFile, e backtest.Effect) effectView {
+	return q.effect(c.at(f.space.Name, e.At), actions.Effect{Verb: e.Verb, Who: e.Who, Args: e.Arguments})
+}
+
+// compareView describes for whom the version in use would have done something else.
+func (c *Console) compareView(q *request, f *draftFile, v *tryView, d proof.Difference) {
+	v.NotKnown = d.Unknown
+	effects := func(list []backtest.Effect) (out []effectView) {
+		for _, e := range list {
+			out = append(out, c.pastEffect(q, f, e))
 		}
-		trial, err := ruletest.Try(ctx, ruletest.Options{Set: set, Media: f.space.Editing.Media, Location: f.space.Location}, story.test(set))
-		if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
-			return nil, problem(http.StatusConflict, "try.story", engine.Harmless(wrong.Message))
-		}
-		if err != nil {
-			return nil, err
-		}
-		v := &tryView{Since: story.At, Until: trial.Until}
-		for _, e := range trial.Effects {
-			v.Effects = append(v.Effects, q.effect(e.At, actions.Effect{Verb: e.Verb, Who: e.On, Args: e.Args}))
-		}
-		for _, e := range trial.Trace.Events {
-			for _, verdict := range e.Verdicts {
-				v.Reasons = append(v.Reasons, whyView{Type: e.Type, Outcome: verdict.Outcome, Clause: engine.Harmless(verdict.Clause), Error: engine.Harmless(verdict.Error), Values: showValue(verdict.Values, nil, shownDepth)})
+		return out
+	}
+	for _, group := range []struct {
+		fate string
+		list []proof.Reached
+	}{{"same", d.Same}, {"new", d.New}, {"gone", d.Gone}, {"other", d.Other}} {
+		g := fateView{Fate: group.fate, N: len(group.list)}
+		for _, one := range group.list[:min(len(group.list), tryShown)] {
+			shown := customerView{Name: cmp.Or(engine.Harmless(one.Name), q.words().T("verb.somebody")), Would: effects(one.Would)}
+			if group.fate == "gone" || group.fate == "other" {
+				shown.Was = effects(one.Was)
 			}
+			g.Customers = append(g.Customers, shown)
 		}
-		return v, nil
-	})
+		g.More = g.N - len(g.Customers)
+		if g.N > 0 || g.Fate == "same" {
+			v.Groups = append(v.Groups, g)
+		}
+	}
 }

@@ -20,9 +20,9 @@ type writePage struct {
 	Check                            *checked
 	Unfinished                       *unfinishedView
 	Refused                          []problemView // why it was not saved
+	Red                              []testView    // tests that hold it back
 	Conflict                         *conflictView
 	Reason                           string
-	Story                            storyView
 	Phrases                          string // of the editor, as JSON
 	Lists                            studioLists
 	StageOptions                     []rules.Stage
@@ -179,7 +179,6 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 		return err
 	}
 	p.Workspace, p.File, p.Rule, p.Text, p.Was = f.space.Name, f.file, f.rule, f.text, f.was
-	p.Story = c.storyOf(q, f)
 	phrases, err := json.Marshal(map[string]string{"Completions": q.words().T("write.completions")})
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ var studio = table{
 	"studio.stays.shadow": {"Save, stays in shadow", "Salvar, continua em sombra"},
 	"studio.stays.live":   {"Save, stays live", "Salvar, continua ativa"},
 	"studio.tab.words":    {"In words", "Em palavras"},
-	"studio.tab.past":     {"Last days", "Últimos dias"},
+	"studio.tab.past":     {"Last 14 days", "Últimos 14 dias"},
 	"studio.tab.story":    {"Conversation", "Conversa"},
 	"studio.tab.yaml":     {"YAML", "YAML"},
 	"studio.proof":        {"What it would do", "O que ela faria"},

@@ -3,6 +3,7 @@
 import { closeMenu, grown, keyOf, next, patch } from "./rail.js";
 import { fillBlock } from "./blocks.js";
 import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
+import { startProof, tabShown, textChanged } from "./proof.js";
 import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
 
 const page = document.getElementById("write");
@@ -10,11 +11,9 @@ const rail = document.getElementById("rail");
 const problems = document.getElementById("problems");
 const textarea = document.getElementById("text");
 const quiet = 300; // milliseconds without a key before the console is asked
-const pause = 1200; // milliseconds without a change before the last days are tried
 
 let asked = 0; // requests about the text; only the answer to the last one counts
 let timer = 0;
-let trial = 0;
 let listed = null; // the problems that are shown
 let queue = Promise.resolve(); // edits, one after the other
 let refused = false; // something could not be put into the text
@@ -24,6 +23,7 @@ let undone = []; // texts that can be gone back to
 let redone = []; // texts that can be gone forward to
 let looking = new AbortController();
 let changes = { count: 0, words: [] }; // since the version in use
+let proven = null; // the text that the proof was told of
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -96,8 +96,6 @@ async function take(mine, answer, edits = []) {
   changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
   setTimeout(() => mine === asked && showBeside(found)); // the rail is seen first
-  clearTimeout(trial);
-  if (!document.getElementById("panel-past").hidden) trial = setTimeout(tryPast, pause);
   return true;
 }
 
@@ -110,6 +108,8 @@ function showBeside(found) {
     said.innerHTML = found.words;
   }
   showProblems(found);
+  if (found.text !== proven) textChanged();
+  proven = found.text;
 }
 
 async function failed(answer) {
@@ -435,7 +435,7 @@ function showTab(name) {
     tab.tabIndex = is ? 0 : -1;
     document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
   }
-  if (name === "past") tryPast();
+  tabShown(name);
 }
 tabs.forEach((tab, i) => {
   tab.addEventListener("click", () => showTab(tab.id.slice(4)));
@@ -448,21 +448,15 @@ tabs.forEach((tab, i) => {
   });
 });
 
-async function tryOn(path, shown, form) {
-  await queue;
-  if (refused) return problems.scrollIntoView({ block: "center" });
-  shown.replaceChildren(make("p", { class: "muted", text: page.dataset.waiting }));
-  const answer = await ask(path, {}, form).catch(() => null);
-  if (answer && answer.ok) shown.innerHTML = (await answer.json()).html;
-  else shown.replaceChildren(make("p", { class: "error", text: await reasonOf(answer) }));
-}
-function tryPast() { return tryOn("/write/past", document.getElementById("past")); }
-page.querySelector('[data-try="/write/story"]').addEventListener("click", async (event) => {
-  const story = new URLSearchParams();
-  page.querySelectorAll('[name^="story."]').forEach((e) => story.append(e.name, e.value));
-  event.target.disabled = true;
-  await tryOn("/write/story", document.getElementById("tried"), story);
-  event.target.disabled = false;
+startProof({
+  ask, reasonOf,
+  ready: () => queue,
+  setText(text) {
+    remember(editor.text);
+    editor.set(text);
+    textarea.value = text;
+    look();
+  },
 });
 
 let saving = false;

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
 )
 
@@ -164,4 +165,40 @@ func termValue(t sentence.Term) any {
 		return nil
 	}
 	return t.Text
+}
+
+// ConditionWords puts one condition of a rule into words; empty where a part of it has none.
+func (m *Maker) ConditionWords(f form.Form, expression string) string {
+	w := &writer{m, f, nil}
+	c := sentence.Read(expression)
+	if len(c.ByHand()) > 0 {
+		return ""
+	}
+	return w.said(w.condition("", c, w.scope(nil)))
+}
+
+// said puts a condition into words, groups included.
+func (w *writer) said(c Condition) string {
+	if c.Group == "" {
+		return c.Words()
+	}
+	var parts []string
+	for _, one := range c.Of {
+		parts = append(parts, w.said(one))
+	}
+	between := " " + w.T("form.and") + " "
+	if c.Group != sentence.All {
+		between = " " + w.T("studio.or") + " "
+	}
+	text := strings.Join(parts, between)
+	if c.Group == sentence.None {
+		return w.T("studio.group.none") + ": " + text
+	}
+	return text
+}
+
+// SpanWords puts a length of time into words.
+func (m *Maker) SpanWords(f form.Form, text string) string {
+	w := &writer{m, f, nil}
+	return w.span(text, w.scope(nil))
 }
