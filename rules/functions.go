@@ -142,17 +142,17 @@ var functions = []*function{
 	{
 		Name: "weekday_time", Signature: "weekday_time(time, language)", Doc: "a time for people, as `Monday, 8:00` or `segunda, 8:00`, in the workspace's zone; with its date too where it is before today or more than six days ahead",
 		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
-		call: timeText(weekdayTime),
+		call: timeText("weekday_time"),
 	},
 	{
 		Name: "day_time", Signature: "day_time(time, language)", Doc: "a time for people, as `tomorrow at 8:00` or `amanhã às 8:00`: yesterday, today, tomorrow, a weekday up to six days ahead, else the date; in the workspace's zone",
 		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
-		call: timeText(dayTime),
+		call: timeText("day_time"),
 	},
 	{
 		Name: "time_until", Signature: "time_until(time, language)", Doc: "how long it is until a time, as `in 3 h` or `em 3 h`: rounded up to minutes, and to hours from a day on; a day is 24 hours; `now` or `agora` where the time is past",
 		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
-		call: timeText(timeUntil),
+		call: timeText("time_until"),
 	},
 	{
 		Name: "human_active", Signature: "human_active(duration)", Doc: "whether a person of the team wrote in the conversation within the duration",

@@ -174,15 +174,23 @@ var timeWords = map[string]struct {
 	},
 }
 
+// timeWriters are the functions that write a time for people.
+var timeWriters = map[string]func(t, now time.Time, language string) string{"weekday_time": weekdayTime, "day_time": dayTime, "time_until": timeUntil}
+
+// TimeText returns what a function of the language writes for a time, as an example.
+func TimeText(function string, t, now time.Time, language string) string {
+	return timeWriters[function](t, now, language)
+}
+
 // timeText returns a function of the language that writes a time for people, as seen from now.
-func timeText(write func(t, now time.Time, language string) string) func(*Evaluation, []any) (any, error) {
+func timeText(name string) func(*Evaluation, []any) (any, error) {
 	return func(e *Evaluation, args []any) (any, error) {
 		t, err := asTime(args[0])
 		if err != nil {
 			return nil, err
 		}
 		now := e.facts.Now()
-		return write(t.In(now.Location()), now, args[1].(string)), nil
+		return timeWriters[name](t.In(now.Location()), now, args[1].(string)), nil
 	}
 }
 

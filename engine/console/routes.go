@@ -65,6 +65,7 @@ var editorRoutes = []route{
 	{"POST /write/complete", Editor, (*Console).writeComplete},
 	{"POST /write/edit", Editor, (*Console).writeEdit},
 	{"POST /write/choices", Editor, (*Console).writeChoices},
+	{"POST /write/text", Editor, (*Console).writeText},
 	{"POST /write/past", Editor, (*Console).writePast},
 	{"POST /write/story", Editor, (*Console).writeStory},
 	{"POST /write/save", Editor, (*Console).writeSave},

@@ -88,6 +88,7 @@ var sentenceValues = table{
 	"called.day_time.en":     {"{time} · tomorrow at 8:00", "{time} · tomorrow at 8:00"},
 	"called.time_until.pt":   {"{time} · em 3 h", "{time} · em 3 h"},
 	"called.time_until.en":   {"{time} · in 3 h", "{time} · in 3 h"},
+	"called.first_name":      {"the customer's first name", "o primeiro nome do cliente"},
 	"called.now_day":         {"today's weekday", "o dia da semana de hoje"},
 
 	"unit.s.one":  {"%s second", "%s segundo"},

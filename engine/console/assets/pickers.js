@@ -47,6 +47,9 @@ function place(anchor) {
   dialog.style.top = (below + size.height < window.innerHeight ? below : Math.max(8, Math.min(at.top - size.height - 6, window.innerHeight - size.height - 8))) + "px";
 }
 
+// openDialog opens the dialog for another script, with the buttons that end it.
+export const openDialog = (anchor, title, build) => open(anchor, title, (box, done) => build(box, done, buttons));
+
 function buttons(done, value, chip) {
   const row = make("div", { class: "ends" });
   if (chip && chip.clear) row.append(make("button", { type: "button", class: "ghost", text: words["picker.clear"], onclick: () => done(null) }));
@@ -170,7 +173,7 @@ const pickLine = (anchor, chip) => open(anchor, chip.label, (box, done) => {
   box.append(input, buttons(done, () => input.value.trim() || undefined, chip));
 });
 
-const pickHand = (anchor, chip) => open(anchor, chip.label, (box, done) => {
+export const pickHand = (anchor, chip) => open(anchor, chip.label, (box, done) => {
   const area = make("textarea", { rows: "4", class: "code", spellcheck: "false", "aria-label": chip.label, "data-first": true });
   area.value = chip.value || "";
   box.append(make("p", { class: "muted", text: words["picker.by_hand"] }), area, buttons(done, () => area.value.trim() || undefined, chip));

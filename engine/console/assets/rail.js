@@ -1,5 +1,6 @@
 // The rail of the studio: how it is exchanged for the next one, and the menus of its cards.
 import { make, words } from "./pickers.js";
+import { keepText } from "./texts.js";
 
 const rail = document.getElementById("rail");
 
@@ -20,7 +21,7 @@ export function patch(old, now) {
   const [a, b] = [[...old.children], [...now.children]];
   if (a.length !== b.length || a.some((e, i) => e.tagName !== b[i].tagName)) return old.replaceChildren(...now.childNodes);
   a.forEach((e, i) => {
-    if (e.isEqualNode(b[i])) return;
+    if (e.isEqualNode(b[i]) || keepText(e, b[i])) return;
     if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(b[i]);
     for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
     patch(e, b[i]);

@@ -1,7 +1,8 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
 import { closeMenu, keyOf, patch } from "./rail.js";
-import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
+import { fillBlanks, lists, make, pick, pickOne, term, words } from "./pickers.js";
+import { aroundText, closeText, editText, leaveText, pickWords } from "./texts.js";
 
 const page = document.getElementById("write");
 const rail = document.getElementById("rail");
@@ -123,7 +124,7 @@ function showRail(html) {
   const now = make("div");
   now.innerHTML = html;
   now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
-  patch(rail, now);
+  aroundText(rail, () => patch(rail, now));
   if (!active || active.isConnected) return;
   const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
   const near = card && rail.querySelector(`[data-at="${CSS.escape(card)}"]`)?.querySelector("button, summary");
@@ -256,7 +257,7 @@ function openFirst(path) {
 const actions = {
   async chip(button) {
     const chip = JSON.parse(button.dataset.chip);
-    const value = await pick(button, chip, valuesAt(chip.path));
+    const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
     if (value !== undefined) send(setting(chip, value));
   },
   edits(button) {
@@ -310,10 +311,13 @@ const actions = {
     button = closeMenu(button);
     const chip = await pickOne(button, words["studio.more"], options.map((c) => ({ value: c, label: c.label })));
     if (!chip) return;
-    const value = await pick(button, chip, valuesAt(chip.path));
+    const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
     if (value !== undefined && value !== null) send(setting(chip, value));
   },
 };
+
+// isText reports whether a chip is a text of a step, which can have chips in it.
+const isText = (chip) => chip.picker === "text" && !chip.term && /\/(do|on_error)\/.*\/args\//.test(chip.path);
 
 // setting returns the edit that gives a chip a value.
 function setting(chip, value) {
@@ -326,7 +330,7 @@ let choosing = false; // one thing is chosen at a time, also by a double click
 rail.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button || choosing) return;
-  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"));
+  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"), { ask, send });
   const name = Object.keys(actions).find((n) => n in button.dataset);
   if (!name) return;
   choosing = true;
@@ -337,47 +341,7 @@ rail.addEventListener("click", async (event) => {
   }
 });
 
-// editText lets a text be written in its card.
-function editText(box) {
-  const area = box.querySelector("textarea");
-  const bubble = box.querySelector(".bubble");
-  bubble.hidden = true;
-  area.hidden = false;
-  area.dataset.was = area.value;
-  if (!box.querySelector(".insert")) {
-    const insert = make("button", { type: "button", class: "chip add insert", text: "+ " + words["studio.insert"] });
-    insert.addEventListener("click", () => insertValue(box, area, insert));
-    box.append(insert);
-  }
-  area.focus();
-}
-
-async function insertValue(box, area, button) {
-  box.dataset.busy = "";
-  const [from, to] = [area.selectionStart, area.selectionEnd]; // a dialog takes the cursor away
-  const text = await pickText(button, { label: words["studio.insert"] }, valuesAt(box.dataset.text));
-  delete box.dataset.busy;
-  area.focus();
-  area.setSelectionRange(from, to);
-  if (text) area.setRangeText(text, from, to, "end");
-}
-
-rail.addEventListener("focusout", (event) => {
-  const box = event.target.closest("[data-text]");
-  if (!box || "busy" in box.dataset || box.contains(event.relatedTarget)) return;
-  const area = box.querySelector("textarea");
-  if (area.hidden) return;
-  if (area.value !== area.dataset.was) return saveText(box);
-  area.hidden = true;
-  box.querySelector(".insert")?.remove();
-  box.querySelector(".bubble").hidden = false;
-});
-
-function saveText(box) {
-  const area = box.querySelector("textarea");
-  area.dataset.was = area.value;
-  send([{ op: "set", path: box.dataset.text + "/text", value: area.value }, { op: "set", path: box.dataset.text + "/as" }]);
-}
+rail.addEventListener("focusout", leaveText);
 
 rail.addEventListener("change", (event) => {
   if (event.target.id === "which") {
@@ -389,7 +353,7 @@ rail.addEventListener("change", (event) => {
 });
 
 rail.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.matches("[data-text] textarea")) event.target.blur();
+  if (event.key === "Escape" && !event.defaultPrevented && event.target.closest("[data-text]")) closeText(true);
 });
 // Enter in a field means that it is done, not that the file is to be saved.
 page.addEventListener("keydown", (event) => {

@@ -120,6 +120,7 @@ var called = []saying{
 	{"day_time.en", `day_time({time}, "en")`},
 	{"time_until.pt", `time_until({time}, "pt")`},
 	{"time_until.en", `time_until({time}, "en")`},
+	{"first_name", `first(split(trim(contact.name ?? ""), " "))`},
 	{"messages", `len(messages)`},
 	{"events", `len(events)`},
 }

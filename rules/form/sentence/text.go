@@ -1,8 +1,11 @@
 package sentence
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/internal/template"
@@ -45,6 +48,17 @@ func readText(text string) (parts []Part, bytes []string) {
 	return parts, bytes
 }
 
+// Expressions returns what stands between {{ and }} in a text, in its order.
+func Expressions(text string) (list []string) {
+	segments, _ := template.Split(text)
+	for _, s := range segments {
+		if s.Expression {
+			list = append(list, strings.TrimSpace(s.Text))
+		}
+	}
+	return list
+}
+
 // PrintText returns the text of parts.
 func PrintText(parts []Part) string { return WriteText("", parts) }
 
@@ -67,7 +81,7 @@ func WriteText(was string, parts []Part) string {
 			}
 		}
 		if kept == "" {
-			kept = "{{ " + printer{single: true}.term(*p.Chip, "value", loosest) + " }}"
+			kept = "{{ " + PrintChip(*p.Chip) + " }}"
 		}
 		b.WriteString(kept)
 	}
@@ -115,6 +129,14 @@ func Formats(l phrases.Language) []Format {
 	return out
 }
 
+// On returns a time as the format writes it at a moment.
+func (f Format) On(t, now time.Time) string {
+	if f.Function != "" {
+		return rules.TimeText(f.Function, t, now, f.language)
+	}
+	return t.Format(cmp.Or(f.Layout, "2006-01-02 15:04"))
+}
+
 // In returns a time in a format, which replaces the one that it has.
 func (f Format) In(t Term) Term {
 	t = Unformatted(t)
@@ -133,6 +155,39 @@ func Unformatted(t Term) Term {
 		return t.Blanks["time"]
 	}
 	return t
+}
+
+// PrintChip returns the expression of a chip in a text.
+func PrintChip(t Term) string { return printer{single: true}.term(t, "value", loosest) }
+
+// Recalls reports whether a term has something in it that a step has given, or a loop.
+func (s Scope) Recalls(t Term) bool {
+	switch t.Kind {
+	case Name:
+		return s.given(partsOf(t.Text)[0])
+	case Hand:
+		return slices.ContainsFunc(identifier.FindAllString(t.Text, -1), s.given)
+	case Question:
+		return t.Condition != nil && (s.recalls(t.Condition.Blanks) || slices.ContainsFunc(t.Condition.Of, func(c Condition) bool { return s.recalls(c.Blanks) }))
+	}
+	return slices.ContainsFunc(t.List, s.Recalls) || s.recalls(t.Blanks)
+}
+
+func (s Scope) recalls(blanks map[string]Term) bool {
+	for _, t := range blanks {
+		if s.Recalls(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// identifier matches the names in an expression.
+var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
+
+// given reports whether a name is what a step gives.
+func (s Scope) given(name string) bool {
+	return name == "steps" || name == "error" || slices.ContainsFunc(s.names, func(k known) bool { return k.name == name && k.verb != variables })
 }
 
 // IsTime reports whether a term is a time.

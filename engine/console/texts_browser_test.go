@@ -1,0 +1,141 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const awayInPortuguese = `rules:
+  - id: away
+    stage: draft
+    when: message.received
+    if: closed("office")
+    limit: { times: 1, per: 12h }
+    do:
+      - send_message: "Oi {{ contact.name }}, {{ let x = 1; x }} voltamos logo"
+      - wait_for: { event: message.received, timeout: 1d }
+        id: answer
+      - send_message: Obrigado
+`
+
+// writesTexts opens the studio in Portuguese, with somebody who wrote while the office was open.
+func writesTexts(t *testing.T) *person {
+	t.Helper()
+	d := newEditorDesk(t)
+	d.write("away.yaml", awayInPortuguese)
+	d.says(bento, "Bento <b>Alves", "Alguém aí?")
+	b := newBrowser(t, d.serve())
+	b.do(chromedp.Navigate("about:blank"))
+	b.watchPolicy()
+	d.languageCookie(b, "pt")
+	b.open("/write?workspace=default&file=away.yaml")
+	b.until(railIsThere)
+	return &person{browser: b}
+}
+
+// seesText waits for what is seen of the open text, with chips in brackets.
+func (p *person) seesText(want string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`[...document.querySelectorAll("[data-text] .cm-line")].map(line => [...line.childNodes]
+		.map(n => n.classList?.contains("text-chip") ? "[" + n.textContent + "]" : n.textContent).join("")).join("\n") === %q`, want))
+}
+
+// seesPreview waits for a text as a customer would get it.
+func (p *person) seesPreview(text, said string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.querySelector(".preview .bubble")?.textContent === %q && document.querySelector(".preview figcaption").textContent.startsWith(%q)`, text, said))
+}
+
+// TestATextOnTheRail writes a text in the place of its bubble: chips from the menu, formats of a
+// time, and beside it what the last customer who wrote would have got.
+func TestATextOnTheRail(t *testing.T) {
+	p := writesTexts(t)
+	p.tap(`[data-text="/do/0/args/text"] .bubble`)
+	p.focused(`[data-text] .cm-content`)
+	p.seesText("Oi [nome do cliente], [let x = 1; x] voltamos logo")
+	p.seesPreview("Oi Bento <b>Alves, 1 voltamos logo", "Bento <b>Alves teria recebido isto em ")
+	p.browser.presses(kb.Escape)
+	p.focused(`[data-text="/do/0/args/text"] .bubble`)
+	p.until(`!document.querySelector("[data-text] .cm-editor")`)
+
+	// By the keyboard alone: all of it is replaced, and a slash inserts.
+	p.browser.presses(kb.Enter)
+	p.focused(`[data-text] .cm-content`)
+	p.browser.presses("a", chromedp.ModifierCtrl)
+	p.browser.presses(kb.Backspace)
+	p.until(`document.querySelector('[data-at="/do/0"] .complaint')`)
+	p.focused(`[data-text] .cm-content`) // though the card has another one inside
+	p.browser.presses("Voltamos /abertura")
+	p.until(`[...document.querySelectorAll("[data-text] [role=option]")].map(o => o.textContent).join() === "próxima abertura de office,abertura do atendimento"`)
+	p.browser.presses(kb.Enter)
+	p.browser.presses("!")
+	p.seesText("Voltamos [próxima abertura de office · amanhã às 8:00]!")
+	p.written("Voltamos {{ day_time(next_open('office'), 'pt') }}!")
+	p.seesPreview("Voltamos segunda às 8:00!", "Bento")
+	p.until(`!document.querySelector('[data-at="/do/0"] .complaint')`)
+	p.focused(`[data-text] .cm-content`)
+
+	// A chip of a time is written in other ways, each shown as it would be now.
+	p.browser.presses(kb.ArrowLeft + kb.ArrowLeft + kb.Enter)
+	p.until(`document.querySelector("#picker[open] [aria-selected=true]")?.textContent === "amanhã às 8:00"`)
+	for _, way := range []string{"sábado, 8:00", "em 14 h 10 min", "08:00", "14/11", "14/11 às 08:00"} {
+		p.until(fmt.Sprintf(`[...document.querySelectorAll("#picker [role=option]")].some(o => o.textContent === %q)`, way))
+	}
+	p.isGood("studio-text-ways", "pt")
+	p.theme("light")
+	p.choose("sábado, 8:00")
+	p.seesText("Voltamos [próxima abertura de office · terça, 8:00]!")
+	p.seesPreview("Voltamos segunda, 8:00!", "Bento")
+	p.written("weekday_time(next_open('office'), 'pt')")
+	p.isGood("studio-text", "pt")
+	p.theme("light")
+
+	// What is undone elsewhere is undone in the open field.
+	p.click("#undo")
+	p.seesText("Voltamos [próxima abertura de office · amanhã às 8:00]!")
+	p.browser.presses(kb.Escape)
+	p.until(`document.querySelector('[data-text="/do/0/args/text"] .bubble').textContent === "Voltamos próxima abertura de office · amanhã às 8:00!"`)
+
+	// What a step before would give stands there in words.
+	p.tap(`[data-text="/do/2/args/text"] .bubble`)
+	p.focused(`[data-text] .cm-content`)
+	p.browser.presses(", recebemos: /texto da resposta")
+	p.until(`document.querySelector("[data-text] [role=option][aria-selected]")?.textContent === "texto da resposta"`)
+	p.browser.presses(kb.Enter)
+	p.written("Obrigado, recebemos: {{ answer.message.text }}")
+	p.until(`document.querySelector(".preview .bubble .inline")?.textContent.includes("resposta")`)
+	if list := p.refused(); len(list) > 0 {
+		t.Errorf("the policy refused %v", list)
+	}
+}
+
+// TestATextOnAPhone shows the field at the width of a phone: a tap opens it, the menu inserts, and
+// what was typed is kept when the next thing is tapped.
+func TestATextOnAPhone(t *testing.T) {
+	p := writesTexts(t)
+	p.do(chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	p.open("/write?workspace=default&file=away.yaml")
+	p.until(railIsThere)
+	p.tap(`[data-text="/do/2/args/text"] .bubble`)
+	p.focused(`[data-text] .cm-content`)
+	p.writes(" ")
+	p.tap(`[data-text] .insert`)
+	p.inserts("primeiro nome do cliente")
+	p.seesText("Obrigado [primeiro nome do cliente]")
+	p.seesPreview("Obrigado Bento", "Bento")
+	p.isGood("phone-studio-text", "pt")
+	p.theme("light")
+	if wide := evaluate[int](p.browser, `document.documentElement.scrollWidth - window.innerWidth`); wide > 0 {
+		t.Errorf("it is %d pixels wider than a phone", wide)
+	}
+	p.writes(" até já")
+	evaluate[bool](p.browser, `document.activeElement.blur(), true`)
+	p.written("até já")
+	if text := evaluate[string](p.browser, `document.getElementById("text").value`); strings.Contains(text, "primeiro nome") {
+		t.Errorf("words instead of an expression:\n%s", text)
+	}
+}
