@@ -139,3 +139,36 @@ func TestATextOnAPhone(t *testing.T) {
 		t.Errorf("words instead of an expression:\n%s", text)
 	}
 }
+
+// TestConditionsToChoose shows the list of conditions: by what they are about, the usual ones first
+// and at once, the contraries of comparisons when somebody searches or asks for more.
+func TestConditionsToChoose(t *testing.T) {
+	d := newEditorDesk(t)
+	b := newBrowser(t, d.serve())
+	b.open("/write?workspace=default&template=")
+	b.until(railIsThere)
+	p := &person{browser: b}
+	const rare = `[...document.querySelectorAll("#picker [role=option]")].some(o => o.textContent === "the customer has not waited longer than how long")`
+	p.tap(`[data-at="/if"] [data-condition]`)
+	p.until(`document.querySelectorAll("#picker .grp").length > 4`)
+	if groups := evaluate[[]string](b, `[...document.querySelectorAll("#picker .grp")].map(g => g.textContent)`); strings.Join(groups[:5], ", ") != "The customer, The message, The conversation, The attendance, The time" {
+		t.Errorf("the groups are %q", groups)
+	}
+	if evaluate[bool](b, rare) {
+		t.Error("a rare condition is shown to everybody")
+	}
+	p.isGood("conditions", "en")
+	p.theme("light")
+	p.choose("Show more")
+	p.until(rare)
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until(`!document.querySelector("#picker[open]")`)
+	p.tap(`[data-at="/if"] [data-condition]`)
+	p.focused("#picker input")
+	p.writes("not waited longer")
+	p.until(rare)
+	p.choose("the customer has not waited longer than how long")
+	p.focused(`#picker input[type=number]`)
+	p.presses("Enter")
+	p.written(`customer_waiting() > duration("15m")`)
+}

@@ -13,5 +13,6 @@ var consoleTexts = table{
 	"text.preview_of":      {"%s would have got this on %s", "%s teria recebido isto em %s"},
 	"text.preview_made_up": {"%s, a made-up customer, would get this", "%s, cliente de exemplo, receberia isto"},
 	"text.preview_none":    {"No example yet", "Ainda sem exemplo"},
+	"picker.more":          {"Show more", "Mostrar mais"},
 	"text.preview":         {"As a customer would get it", "Como um cliente receberia"},
 }

@@ -73,6 +73,7 @@ function listBox(box, options, { free, choose, chosen }) {
   const search = make("input", { type: "search", role: "combobox", "aria-expanded": "true", "aria-controls": "picker-list", "aria-autocomplete": "list", "aria-label": words["picker.search"], placeholder: words["picker.search"], autocomplete: "off", "data-first": true });
   let shown = [];
   let active = -1;
+  let more = false; // what is rare is shown
   const mark = (n) => {
     shown[active]?.element.classList.remove("active");
     active = Math.max(0, Math.min(n, shown.length - 1));
@@ -85,7 +86,8 @@ function listBox(box, options, { free, choose, chosen }) {
   const draw = () => {
     const typed = search.value.trim();
     const parts = plain(typed).split(/\s+/);
-    const found = options.filter((o) => parts.every((p) => plain(o.label + " " + (o.group || "")).includes(p)));
+    const all = more || typed || !options.some((o) => o.rare);
+    const found = options.filter((o) => (all || !o.rare) && parts.every((p) => plain(o.label + " " + (o.group || "")).includes(p)));
     if (free && typed && !options.some((o) => plain(o.label) === plain(typed))) found.push({ value: typed, label: words["picker.use"].replace("%s", typed), free: true });
     shown = [];
     list.replaceChildren();
@@ -103,6 +105,11 @@ function listBox(box, options, { free, choose, chosen }) {
       element.addEventListener("click", () => { choose(o); if (chosen) { search.value = o.free ? "" : search.value; draw(); } });
       shown.push({ option: o, element });
       into.append(element);
+    }
+    if (!all) {
+      const element = make("div", { role: "option", id: "picker-option-" + shown.length, class: "more", "aria-selected": "false", text: words["picker.more"], onclick() { more = true; draw(); search.focus(); } });
+      shown.push({ option: {}, element });
+      list.append(element);
     }
     if (!shown.length) list.append(make("div", { role: "option", "aria-selected": "false", "aria-disabled": "true", class: "muted", text: words["picker.none"] }));
     const at = shown.findIndex((s) => s.element.getAttribute("aria-selected") === "true");

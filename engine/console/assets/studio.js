@@ -232,7 +232,7 @@ const valuesAt = (path) => ({
 // pickCondition chooses a sentence, or a value and what is asked of it, and fills its blanks.
 async function pickCondition(anchor, path) {
   const { conditions = [], values = [] } = await choices(path);
-  const options = conditions.map((c) => ({ value: c, label: c.label, parts: c.parts, group: c.group }));
+  const options = conditions.map((c) => ({ value: c, label: c.label, parts: c.parts, group: c.group, rare: c.rare }));
   for (const v of values) if (!(v.blanks || []).length) options.push({ value: v, label: v.label + " …", group: v.group });
   const order = [...new Set(options.map((o) => o.group))];
   options.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group));
