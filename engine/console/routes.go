@@ -66,6 +66,7 @@ var editorRoutes = []route{
 	{"POST /write/edit", Editor, (*Console).writeEdit},
 	{"POST /write/choices", Editor, (*Console).writeChoices},
 	{"POST /write/text", Editor, (*Console).writeText},
+	{"POST /write/upload", Editor, (*Console).writeUpload},
 	{"POST /write/past", Editor, (*Console).writePast},
 	{"POST /write/story", Editor, (*Console).writeStory},
 	{"POST /write/save", Editor, (*Console).writeSave},
@@ -92,6 +93,9 @@ const (
 )
 
 func bodyBound(path string) int64 {
+	if path == "/write/upload" {
+		return maxUpload
+	}
 	if strings.HasPrefix(path, "/write/") || path == "/tests" {
 		return maxFileBody
 	}

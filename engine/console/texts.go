@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/store"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -182,4 +184,39 @@ func (c *Console) previewMadeUp(ctx context.Context, q *request, f *draftFile, s
 		}
 	}
 	return nil, nil
+}
+
+// maxUpload bounds a file that rules send. Messaging services take no more of a picture or a film.
+const maxUpload = 16 << 20
+
+// writeUpload keeps a file that rules send in the folder that they send from.
+func (c *Console) writeUpload(q *request) error {
+	w, err := c.editable(q.r.URL.Query().Get("workspace"))
+	if err != nil {
+		return err
+	}
+	sent, head, err := q.r.FormFile("file")
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return problem(http.StatusRequestEntityTooLarge, "upload.large")
+	}
+	if err != nil {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	defer func() { _ = sent.Close() }() // it was only read
+	content, err := io.ReadAll(sent)
+	if err != nil {
+		return err
+	}
+	err = q.change("upload", w.Name+"/"+head.Filename, "", func() error { return w.Editing.Store.SaveMedia(head.Filename, content) })
+	switch {
+	case errors.Is(err, store.ErrReadOnly):
+		return errReadOnly
+	case errors.Is(err, store.ErrName):
+		return problem(http.StatusBadRequest, "error.filename")
+	case errors.Is(err, store.ErrTaken):
+		return problem(http.StatusConflict, "upload.taken")
+	case err != nil:
+		return err
+	}
+	return q.json(map[string]string{"name": head.Filename})
 }

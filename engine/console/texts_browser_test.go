@@ -113,6 +113,54 @@ func TestATextOnTheRail(t *testing.T) {
 	}
 }
 
+// TestOtherValues shows what else can be chosen than what is there: a name that the service does not
+// have yet, a variable, an uploaded file, and a part by hand with completion.
+func TestOtherValues(t *testing.T) {
+	d := newEditorDesk(t)
+	d.write("away.yaml", strings.Replace(awayInPortuguese, "rules:", "vars: { label: vip, most: 3 }\nrules:", 1))
+	b := newBrowser(t, d.serve())
+	b.open("/write?workspace=default&file=away.yaml")
+	b.until(railIsThere)
+	p := &person{browser: b}
+	p.tap(`[data-at="/if"] [data-condition$="/of/1"]`)
+	p.choose("the customer has the label label")
+	p.until(`document.querySelector("#picker [data-value=vip]")`)
+	p.writes("Fiado")
+	p.until(`document.querySelector("#picker [role=option]").textContent.startsWith("“Fiado” is not there yet: use it anyway") && document.querySelector("#picker .note").textContent.includes("make it in the messaging app")`)
+	p.isGood("picker-absent", "en")
+	p.theme("light")
+	p.presses("Enter")
+	p.written(`contact_has_label("Fiado")`)
+
+	p.tap(`[data-at="/if"] [data-chip*='/of/1/']`)
+	p.choose("Another value …")
+	p.choose("label")
+	p.written(`contact_has_label(vars.label)`)
+
+	p.tap(`[data-at="/do/2"] .menu > summary`)
+	p.tap(`[data-at="/do/2"] [data-more]`)
+	p.choose("File")
+	p.until(`document.querySelector("#picker .upload")`)
+	evaluate[bool](b, `(() => { const input = document.querySelector("#picker input[type=file]"), files = new DataTransfer(); files.items.add(new File(["pizza"], "menu.pdf")); input.files = files.files; input.dispatchEvent(new Event("change")); return true })()`)
+	p.written("menu.pdf")
+	if got := d.read("media/menu.pdf"); got != "pizza" {
+		t.Errorf("the file has %q", got)
+	}
+
+	p.tap(`[data-text="/do/0/args/text"] .bubble`)
+	p.tap(`[data-text] .text-chip-hand`)
+	p.focused("#picker .cm-content")
+	p.browser.presses("a", chromedp.ModifierCtrl)
+	p.browser.presses("contact.ci")
+	p.until(`[...document.querySelectorAll("#picker .cm-tooltip-autocomplete [role=option]")].some(o => o.textContent.startsWith("city"))`)
+	p.isGood("picker-hand", "en")
+	p.theme("light")
+	p.browser.presses("ty")
+	p.choose("Done")
+	p.seesText("Oi [customer's name], [customer's city] voltamos logo")
+	p.written("{{ contact.city }}")
+}
+
 // TestATextOnAPhone shows the field at the width of a phone: a tap opens it, the menu inserts, and
 // what was typed is kept when the next thing is tapped.
 func TestATextOnAPhone(t *testing.T) {
@@ -161,8 +209,8 @@ func TestConditionsToChoose(t *testing.T) {
 	p.theme("light")
 	p.choose("Show more")
 	p.until(rare)
-	p.do(chromedp.KeyEvent(kb.Escape))
-	p.until(`!document.querySelector("#picker[open]")`)
+	evaluate[bool](b, `document.getElementById("picker").click(), true`)
+	p.until(`!document.querySelector("#picker").childElementCount`)
 	p.tap(`[data-at="/if"] [data-condition]`)
 	p.focused("#picker input")
 	p.writes("not waited longer")

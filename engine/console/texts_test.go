@@ -1,6 +1,9 @@
 package console
 
 import (
+	"bytes"
+	"mime/multipart"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +50,39 @@ func TestPreview(t *testing.T) {
 		if got := preview(wrong); got != "none" {
 			t.Errorf("%q is shown as %s", wrong, got)
 		}
+	}
+}
+
+// TestUpload shows that a file which a person uploads is where rules send files from, and that one
+// which rules may be sending is not replaced.
+func TestUpload(t *testing.T) {
+	d := newEditorDesk(t)
+	upload := func(name, content string) (int, string) {
+		t.Helper()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		part := must(form.CreateFormFile("file", name))
+		_, _ = part.Write([]byte(content)) // into memory
+		_ = form.Close()
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1/write/upload?workspace=default", &body)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		w := httptest.NewRecorder()
+		d.console.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	if status, text := upload("menu.pdf", "pizza"); status != 200 || !strings.Contains(text, `"name":"menu.pdf"`) || d.read("media/menu.pdf") != "pizza" {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := upload("menu.pdf", "pasta"); status != 409 || !strings.Contains(text, "another file of this name") || d.read("media/menu.pdf") != "pizza" {
+		t.Errorf("another file of the name: %d %s", status, text)
+	}
+	if status, _ := upload(".env", "x"); status != 400 {
+		t.Errorf("a hidden file: %d", status)
+	}
+	if status, text := upload("film.mp4", strings.Repeat("x", maxUpload)); status != 413 || !strings.Contains(text, "16 MB") {
+		t.Errorf("a large file: %d", status)
+	}
+	if page := d.page("/audit"); !strings.Contains(page, "menu.pdf") {
+		t.Error("nobody can see who uploaded it")
 	}
 }
