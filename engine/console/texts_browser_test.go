@@ -159,6 +159,21 @@ func TestOtherValues(t *testing.T) {
 	p.choose("Done")
 	p.seesText("Oi [customer's name], [customer's city] voltamos logo")
 	p.written("{{ contact.city }}")
+
+	// A text in a sentence has chips too.
+	p.tap(`[data-step="/do/3"]`)
+	p.choose("Stop")
+	p.tap(`[data-at="/do/3"] .menu > summary`)
+	p.tap(`[data-at="/do/3"] [data-more]`)
+	p.choose("Reason")
+	p.focused("#picker .cm-content")
+	p.browser.presses("done for /first")
+	p.until(`document.querySelector("#picker .cm-tooltip-autocomplete [aria-selected]")?.textContent === "customer's first name"`)
+	p.isGood("picker-text", "en")
+	p.theme("light")
+	p.browser.presses(kb.Enter)
+	p.choose("Done")
+	p.until(`[...document.querySelectorAll('[data-at="/do/3"] .chip')].some(c => c.textContent === "done for customer's first name")`)
 }
 
 // TestATextOnAPhone shows the field at the width of a phone: a tap opens it, the menu inserts, and

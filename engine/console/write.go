@@ -103,7 +103,7 @@ var pickerWords = []string{
 	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.unsaved", "studio.undo",
 	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.insert",
 	"studio.group.all", "studio.group.any", "studio.group.none", "studio.event", "studio.ending", "studio.more", "studio.up", "studio.down", "studio.into", "studio.out", "studio.copy", "studio.remove", "studio.bound", "studio.only_if", "field.name",
-	"text.write", "text.insert", "text.by_hand", "text.inserted", "text.removed", "text.chosen", "text.ways", "text.instead", "text.preview", "text.preview_none", "picker.more", "picker.upload", "picker.absent", "picker.absent_help", "picker.other", "write.failed", "write.completions",
+	"text.write", "text.insert", "text.by_hand", "text.inserted", "text.removed", "text.chosen", "text.ways", "text.instead", "text.preview", "text.preview_none", "picker.more", "picker.upload", "picker.absent", "picker.absent_help", "picker.other", "studio.by_hand", "write.failed", "write.completions",
 }
 
 func (c *Console) studioLists(q *request, f *draftFile) studioLists {

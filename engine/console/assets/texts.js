@@ -27,7 +27,7 @@ function fieldIn(parent, { path, label, text, chips, studio, changed, busy }) {
       field.describe(ways);
       const options = ways.map((w) => ({ value: w.expression, label: w.example, chosen: w.chosen, group: words["text.ways"] }));
       for (const i of insertable) if (i.expression !== expression) options.push({ value: i.expression, label: i.label || i.words, group: words["text.instead"] });
-      const value = described.hand ? await pickHand(anchor, { label: words["picker.by_hand"], value: expression, clear: true }) : await pickOne(anchor, described.words, options, { clear: true });
+      const value = described.hand ? await pickHand(anchor, { label: words["studio.by_hand"], value: expression, clear: true }) : await pickOne(anchor, described.words, options, { clear: true });
       busy?.(false);
       if (value === null) chip.remove();
       else if (value && value !== expression) chip.replace(value);

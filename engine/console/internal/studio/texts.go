@@ -181,7 +181,7 @@ func (m *Maker) Example(f form.Form, path, text string, always bool) form.Form {
 	if len(out.When.Events) == 0 {
 		out.When, out.If = form.When{Events: []string{vocabulary.MessageReceived}}, nil
 	}
-	out.Do = []form.Step{{Verb: string(vocabulary.SendMessage), Args: []form.Arg{{Name: "text", As: form.AsText, Text: sentence.WriteText(text, parts)}}}}
+	out.Do = []form.Step{{Verb: vocabulary.SendMessage, Args: []form.Arg{{Name: "text", As: form.AsText, Text: sentence.WriteText(text, parts)}}}}
 	return out
 }
 
