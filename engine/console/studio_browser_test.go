@@ -193,7 +193,7 @@ func TestByKeyboardOnAPhone(t *testing.T) {
 	}
 	keys(`[data-at="/if"] [data-condition]`, kb.Enter)
 	p.focused("#picker input")
-	p.writes("closed")
+	p.writes("calendar is closed")
 	p.until(`document.querySelectorAll("#picker [role=option]").length < 20`)
 	p.presses("Enter")
 	b.written(`closed("office")`)
