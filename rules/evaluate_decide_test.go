@@ -221,6 +221,53 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestTimesForPeople shows how times are written in texts to customers, as seen from now.
+func TestTimesForPeople(t *testing.T) {
+	t.Parallel()
+	const friday, desk, berlin = "2026-11-13T17:50:00-03:00", "America/Sao_Paulo", "Europe/Berlin"
+	tests := []struct{ name, zone, now, at, weekday, day, until string }{
+		{"later today", desk, friday, "2026-11-13T18:05:30-03:00", "sexta, 18:05", "hoje às 18:05", "em 16 min"},
+		{"the same minute", desk, friday, "2026-11-13T17:50:01-03:00", "sexta, 17:50", "hoje às 17:50", "em 1 min"},
+		{"now", desk, friday, friday, "sexta, 17:50", "hoje às 17:50", "agora"},
+		{"midnight is tomorrow", desk, friday, "2026-11-14T00:00:00-03:00", "sábado, 0:00", "amanhã às 0:00", "em 6 h 10 min"},
+		{"one o'clock", desk, friday, "2026-11-14T01:30:00-03:00", "sábado, 1:30", "amanhã à 1:30", "em 7 h 40 min"},
+		{"whole hours", desk, friday, "2026-11-13T20:50:00-03:00", "sexta, 20:50", "hoje às 20:50", "em 3 h"},
+		{"almost an hour", desk, friday, "2026-11-13T18:49:30-03:00", "sexta, 18:49", "hoje às 18:49", "em 1 h"},
+		{"a day", desk, friday, "2026-11-14T17:50:00-03:00", "sábado, 17:50", "amanhã às 17:50", "em 1 dia"},
+		{"on Monday", desk, friday, "2026-11-16T08:00:00-03:00", "segunda, 8:00", "segunda às 8:00", "em 2 dias e 15 h"},
+		{"six days ahead", desk, friday, "2026-11-19T08:00:00-03:00", "quinta, 8:00", "quinta às 8:00", "em 5 dias e 15 h"},
+		{"a week ahead", desk, friday, "2026-11-20T08:00:00-03:00", "sexta, 20/11, 8:00", "20/11 às 8:00", "em 6 dias e 15 h"},
+		{"next year", desk, friday, "2027-01-04T08:00:00-03:00", "segunda, 04/01/2027, 8:00", "04/01/2027 às 8:00", "em 51 dias e 15 h"},
+		{"yesterday", desk, friday, "2026-11-12T23:59:00-03:00", "quinta, 12/11, 23:59", "ontem às 23:59", "agora"},
+		{"before yesterday", desk, friday, "2026-11-11T08:00:00-03:00", "quarta, 11/11, 8:00", "11/11 às 8:00", "agora"},
+		{"the zone is the workspace's", desk, friday, "2026-11-14T02:30:00Z", "sexta, 23:30", "hoje às 23:30", "em 5 h 40 min"},
+		{"a night with an hour less", berlin, "2026-03-28T12:00:00+01:00", "2026-03-29T12:00:00+02:00", "domingo, 12:00", "amanhã às 12:00", "em 23 h"},
+		{"a night with an hour more", berlin, "2026-10-24T12:00:00+02:00", "2026-10-25T12:00:00+01:00", "domingo, 12:00", "amanhã às 12:00", "em 1 dia e 1 h"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld()
+			zone, err := time.LoadLocation(tt.zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.now, err = time.Parse(time.RFC3339, tt.now); err != nil {
+				t.Fatal(err)
+			}
+			w.now = w.now.In(zone)
+			text := strings.ReplaceAll("{{ weekday_time(T, 'pt') }}|{{ day_time(T, 'pt') }}|{{ time_until(T, 'pt') }}", "T", `date("`+tt.at+`")`)
+			if got, want := renderText(t, w, text), tt.weekday+"|"+tt.day+"|"+tt.until; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+	got := renderText(t, newWorld(), `{{ weekday_time(next_open("office"), "en") }}; {{ day_time(next_open("office"), "en") }}; {{ time_until(next_open("office"), "en") }}; {{ day_time(date("2026-12-24T10:00:00-03:00"), "en") }}; {{ time_until(now().AddDate(0, 0, 2), "en") }}`)
+	if want := "Saturday, 9:00; tomorrow at 9:00; in 15 h 10 min; Dec 24 at 10:00; in 2 days"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestRenderOnce shows that what a customer wrote is data, never an expression.
 func TestRenderOnce(t *testing.T) {
 	w := newWorld()

@@ -21,6 +21,7 @@ const (
 	eventArgument
 	patternArgument
 	labelArgument
+	languageArgument
 )
 
 // A function is one of the language's own, beside expr's.
@@ -137,6 +138,21 @@ var functions = []*function{
 			y, m, d := t.In(e.facts.Now().Location()).Date()
 			return time.Date(y, m, d+days, 12, 0, 0, 0, time.UTC).Format(time.DateOnly), nil
 		},
+	},
+	{
+		Name: "weekday_time", Signature: "weekday_time(time, language)", Doc: "a time for people, as `Monday, 8:00` or `segunda, 8:00`, in the workspace's zone; with its date too where it is before today or more than six days ahead",
+		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
+		call: timeText("weekday_time"),
+	},
+	{
+		Name: "day_time", Signature: "day_time(time, language)", Doc: "a time for people, as `tomorrow at 8:00` or `amanhã às 8:00`: yesterday, today, tomorrow, a weekday up to six days ahead, else the date; in the workspace's zone",
+		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
+		call: timeText("day_time"),
+	},
+	{
+		Name: "time_until", Signature: "time_until(time, language)", Doc: "how long it is until a time, as `in 3 h` or `em 3 h`: rounded up to minutes, and to hours from a day on; a day is 24 hours; `now` or `agora` where the time is past",
+		arguments: []argumentKind{plainArgument, languageArgument}, result: Text, types: []any{new(func(time.Time, string) string)},
+		call: timeText("time_until"),
 	},
 	{
 		Name: "human_active", Signature: "human_active(duration)", Doc: "whether a person of the team wrote in the conversation within the duration",
@@ -317,14 +333,14 @@ func funcTypes(pointers []any) []reflect.Type {
 type Function struct {
 	Name, Signature, Doc string
 
-	Args   []string // what each argument names: calendar, duration, event, pattern or label; empty for any value
+	Args   []string // what each argument names: calendar, duration, event, pattern, label or language; empty for any value
 	Needs  string   // the fact that it asks about
 	Result *Type
 }
 
 // argumentNames name the kinds of arguments for a program.
 var argumentNames = [...]string{
-	plainArgument: "", calendarArgument: "calendar", durationArgument: "duration", eventArgument: "event", patternArgument: "pattern", labelArgument: "label",
+	plainArgument: "", calendarArgument: "calendar", durationArgument: "duration", eventArgument: "event", patternArgument: "pattern", labelArgument: "label", languageArgument: "language",
 }
 
 // Functions returns the language's functions.

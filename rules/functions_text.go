@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules/internal/spelling"
 )
@@ -148,4 +149,123 @@ func number(e *Evaluation, args []any) (any, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("number needs a text, not %s", inWords(args[0]))
+}
+
+// timeWords are the words of times in texts to customers, by language. A rule names the language,
+// because its texts are in one, whoever reads the rule.
+var timeWords = map[string]struct {
+	weekdays                   [7]string
+	date, dateOfYear           string // layouts
+	yesterday, today, tomorrow string
+	at, atOne                  string // before a time of day, and before one o'clock
+	soon, day, days, and, past string
+}{
+	"en": {
+		weekdays: [7]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
+		date:     "Jan 2", dateOfYear: "Jan 2, 2006",
+		yesterday: "yesterday", today: "today", tomorrow: "tomorrow", at: "at", atOne: "at",
+		soon: "in", day: "day", days: "days", and: " ", past: "now",
+	},
+	"pt": {
+		weekdays: [7]string{"domingo", "segunda", "terça", "quarta", "quinta", "sexta", "sábado"},
+		date:     "02/01", dateOfYear: "02/01/2006",
+		yesterday: "ontem", today: "hoje", tomorrow: "amanhã", at: "às", atOne: "à",
+		soon: "em", day: "dia", days: "dias", and: " e ", past: "agora",
+	},
+}
+
+// timeWriters are the functions that write a time for people.
+var timeWriters = map[string]func(t, now time.Time, language string) string{"weekday_time": weekdayTime, "day_time": dayTime, "time_until": timeUntil}
+
+// TimeText returns what a function of the language writes for a time, as an example.
+func TimeText(function string, t, now time.Time, language string) string {
+	return timeWriters[function](t, now, language)
+}
+
+// timeText returns a function of the language that writes a time for people, as seen from now.
+func timeText(name string) func(*Evaluation, []any) (any, error) {
+	return func(e *Evaluation, args []any) (any, error) {
+		t, err := asTime(args[0])
+		if err != nil {
+			return nil, err
+		}
+		now := e.facts.Now()
+		return timeWriters[name](t.In(now.Location()), now, args[1].(string)), nil
+	}
+}
+
+// clockOf writes a time of day without a zero in front.
+func clockOf(t time.Time) string { return fmt.Sprintf("%d:%02d", t.Hour(), t.Minute()) }
+
+// daysAhead counts the midnights between now and a time of the same zone.
+func daysAhead(t, now time.Time) int {
+	date := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	return int(date(t).Sub(date(now)) / (24 * time.Hour))
+}
+
+// dateOf writes a date, with the year where it is not this one.
+func dateOf(t, now time.Time, language string) string {
+	if t.Year() != now.Year() {
+		return t.Format(timeWords[language].dateOfYear)
+	}
+	return t.Format(timeWords[language].date)
+}
+
+// weekdayTime writes "Monday, 8:00". A weekday says nothing of a day that is past or a week ahead.
+func weekdayTime(t, now time.Time, language string) string {
+	weekday := timeWords[language].weekdays[t.Weekday()]
+	if days := daysAhead(t, now); days < 0 || days > 6 {
+		return weekday + ", " + dateOf(t, now, language) + ", " + clockOf(t)
+	}
+	return weekday + ", " + clockOf(t)
+}
+
+// dayTime writes "tomorrow at 8:00".
+func dayTime(t, now time.Time, language string) string {
+	w := timeWords[language]
+	at := w.at
+	if t.Hour() == 1 {
+		at = w.atOne
+	}
+	day := dateOf(t, now, language)
+	switch days := daysAhead(t, now); {
+	case days == -1:
+		day = w.yesterday
+	case days == 0:
+		day = w.today
+	case days == 1:
+		day = w.tomorrow
+	case days > 1 && days < 7:
+		day = w.weekdays[t.Weekday()]
+	}
+	return day + " " + at + " " + clockOf(t)
+}
+
+// timeUntil writes "in 3 h 20 min". It never promises less than what is left.
+func timeUntil(t, now time.Time, language string) string {
+	w := timeWords[language]
+	left := t.Sub(now)
+	if left <= 0 {
+		return w.past
+	}
+	minutes := int((left + time.Minute - 1) / time.Minute)
+	if minutes < 60 {
+		return fmt.Sprintf("%s %d min", w.soon, minutes)
+	}
+	if minutes < 24*60 {
+		if minutes%60 == 0 {
+			return fmt.Sprintf("%s %d h", w.soon, minutes/60)
+		}
+		return fmt.Sprintf("%s %d h %d min", w.soon, minutes/60, minutes%60)
+	}
+	hours := (minutes + 59) / 60
+	days := w.days
+	if hours/24 == 1 {
+		days = w.day
+	}
+	said := fmt.Sprintf("%s %d %s", w.soon, hours/24, days)
+	if hours%24 > 0 {
+		said += fmt.Sprintf("%s%d h", w.and, hours%24)
+	}
+	return said
 }

@@ -170,6 +170,12 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 		}
 	case patternArgument:
 		r.pattern(n, f.Name)
+	case languageArgument:
+		if !written {
+			r.report(n, say("as in %s", f.Name+`(…, "pt")`), "the language must be written out")
+		} else if _, known := timeWords[s.Value]; !known {
+			r.report(n, say("write \"pt\" for Portuguese or \"en\" for English"), "unknown language %q", s.Value)
+		}
 	case eventArgument:
 		if written && !slices.Contains(eventNames, s.Value) {
 			r.report(n, eventHint(s.Value, eventNames), "unknown event %q", s.Value)

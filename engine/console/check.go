@@ -127,6 +127,9 @@ func (c *Console) writeComplete(q *request) error {
 	if err != nil {
 		return err
 	}
+	if q.r.PostForm.Has("before") { // of an expression by itself
+		return q.json(c.names(f.space, f.space.book().Set).Completer().InExpression(q.r.PostFormValue("before")))
+	}
 	line, err := strconv.Atoi(q.r.PostFormValue("line"))
 	column, err2 := strconv.Atoi(q.r.PostFormValue("column"))
 	if err != nil || err2 != nil {

@@ -66,6 +66,8 @@ var editorRoutes = []route{
 	{"POST /write/complete", Editor, (*Console).writeComplete},
 	{"POST /write/edit", Editor, (*Console).writeEdit},
 	{"POST /write/choices", Editor, (*Console).writeChoices},
+	{"POST /write/text", Editor, (*Console).writeText},
+	{"POST /write/upload", Editor, (*Console).writeUpload},
 	{"POST /write/past", Editor, (*Console).writePast},
 	{"POST /write/story", Editor, (*Console).writeStory},
 	{"POST /write/tests", Editor, (*Console).writeTests},
@@ -95,6 +97,9 @@ const (
 )
 
 func bodyBound(path string) int64 {
+	if path == "/write/upload" {
+		return maxUpload
+	}
 	if strings.HasPrefix(path, "/write/") || path == "/tests" {
 		return maxFileBody
 	}

@@ -32,6 +32,16 @@ func (p *person) choose(words string) {
 	p.clicks++
 }
 
+// inserts clicks on what the menu of a text offers, by its words.
+func (p *person) inserts(words string) {
+	p.t.Helper()
+	option := fmt.Sprintf(`[...document.querySelectorAll("[data-text] [role=option]")].find(e => e.textContent.trim() === %q)`, words)
+	p.until(option)
+	look(p.browser, "insert "+words, chromedp.Evaluate[bool](option+`.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true })), true`))
+	p.until(fmt.Sprintf(`[...document.querySelectorAll("[data-text] .text-chip")].some(e => e.textContent === %q)`, words))
+	p.clicks++
+}
+
 // writes types plain words where the cursor is.
 func (p *person) writes(text string) {
 	p.t.Helper()
@@ -75,12 +85,11 @@ func (p *person) buildsTheAwayReply(quietly bool) {
 	}
 	p.tap(`[data-step="/do/0"]`)
 	p.choose("Send a message")
-	p.focused(`[data-text] textarea`)
+	p.focused(`[data-text] .cm-content`)
 	p.writes("We are away, ")
 	p.tap(`[data-text] .insert`)
-	p.choose("customer's name")
-	p.until(`document.querySelector("[data-text] textarea").value.includes("contact.name")`)
-	p.focused(`[data-text] textarea`)
+	p.inserts("customer's name")
+	p.focused(`[data-text] .cm-content`)
 	p.writes(".")
 	p.tap(`[data-bounds]`)
 	p.choose("At most … × in …")
@@ -184,7 +193,7 @@ func TestByKeyboardOnAPhone(t *testing.T) {
 	}
 	keys(`[data-at="/if"] [data-condition]`, kb.Enter)
 	p.focused("#picker input")
-	p.writes("closed")
+	p.writes("calendar is closed")
 	p.until(`document.querySelectorAll("#picker [role=option]").length < 20`)
 	p.presses("Enter")
 	b.written(`closed("office")`)

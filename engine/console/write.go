@@ -109,6 +109,7 @@ var pickerWords = []string{
 	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.insert",
 	"block.leads.nothing", "block.leads.sector", "block.leads.person", "block.leads.label", "block.leads.message", "block.leads.close",
 	"studio.group.all", "studio.group.any", "studio.group.none", "studio.event", "studio.ending", "studio.off_now", "studio.on_now", "studio.removed", "studio.more", "studio.up", "studio.down", "studio.into", "studio.out", "studio.copy", "studio.remove", "studio.bound", "studio.only_if", "field.name",
+	"text.write", "text.insert", "text.by_hand", "text.inserted", "text.removed", "text.chosen", "text.ways", "text.instead", "text.preview", "text.preview_none", "picker.more", "picker.upload", "picker.absent", "picker.absent_help", "picker.other", "studio.by_hand", "write.failed", "write.completions",
 }
 
 func (c *Console) studioLists(q *request, f *draftFile) studioLists {

@@ -76,7 +76,6 @@ var proof = table{
 	"fault.service_conflict":   {"the service says that something else is under way", "o serviço diz que outra coisa está em andamento"},
 	"tests.hold":               {"Nothing was saved: the rule does not go live while a test of it fails.", "Nada foi salvo: a regra não vai ao ar enquanto um teste dela falha."},
 	"tests.way_out":            {"Save it as shadow, where it only watches, or mend the rule or the test.", "Salve-a como sombra, onde só observa, ou corrija a regra ou o teste."},
-	"tests.held":               {"The rule does not go live while a test of it fails. %s: %s Leave it in shadow, or mend the rule or the test.", "A regra não vai ao ar enquanto um teste dela falha. %s: %s Deixe-a como sombra, ou corrija a regra ou o teste."},
 	"tests.save_first":         {"Save the rule first, as a draft for instance: a test stands beside a saved rule.", "Salve a regra antes, como rascunho por exemplo: um teste fica ao lado de uma regra salva."},
 	"tests.call_it":            {"Name of the test", "Nome do teste"},
 	"tests.record":             {"Record this conversation as a test", "Gravar esta conversa como teste"},

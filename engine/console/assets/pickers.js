@@ -47,8 +47,16 @@ function place(anchor) {
   dialog.style.top = (below + size.height < window.innerHeight ? below : Math.max(8, Math.min(at.top - size.height - 6, window.innerHeight - size.height - 8))) + "px";
 }
 
+// openDialog opens the dialog for another script, with the buttons that end it.
+export const openDialog = (anchor, title, build) => open(anchor, title, (box, done) => build(box, done, buttons));
+
+// other is chosen by whoever wants a variable, or the result of a step, instead of something written out.
+const other = {};
+const otherButton = (done) => make("button", { type: "button", class: "ghost", text: words["picker.other"], onclick: () => done(other) });
+
 export function buttons(done, value, chip) {
   const row = make("div", { class: "ends" });
+  if (chip && chip.other) row.append(otherButton(done));
   if (chip && chip.clear) row.append(make("button", { type: "button", class: "ghost", text: words["picker.clear"], onclick: () => done(null) }));
   row.append(make("span", { class: "grow" }), make("button", { type: "button", class: "ghost", text: words["picker.cancel"], onclick: () => dialog.close() }));
   row.append(make("button", { type: "button", class: "go", "data-done": true, text: words["picker.done"], onclick: () => done(value()) }));
@@ -64,12 +72,16 @@ function onEnter(element, fn) {
   });
 }
 
+// inService are what only the messaging service has. A name that it does not have yet can be used, but not created from here.
+const inService = new Set(["label", "sector", "person", "teammate", "channel", "board", "stage"]);
+
 // listBox is a list with a search field. Arrows move, Enter chooses.
 function listBox(box, options, { free, choose, chosen }) {
   const list = make("div", { role: "listbox", id: "picker-list", class: "options", "aria-labelledby": "picker-title", "aria-multiselectable": chosen ? "true" : undefined });
   const search = make("input", { type: "search", role: "combobox", "aria-expanded": "true", "aria-controls": "picker-list", "aria-autocomplete": "list", "aria-label": words["picker.search"], placeholder: words["picker.search"], autocomplete: "off", "data-first": true });
   let shown = [];
   let active = -1;
+  let more = false; // what is rare is shown
   const mark = (n) => {
     shown[active]?.element.classList.remove("active");
     active = Math.max(0, Math.min(n, shown.length - 1));
@@ -82,8 +94,9 @@ function listBox(box, options, { free, choose, chosen }) {
   const draw = () => {
     const typed = search.value.trim();
     const parts = plain(typed).split(/\s+/);
-    const found = options.filter((o) => parts.every((p) => plain(o.label + " " + (o.group || "")).includes(p)));
-    if (free && typed && !options.some((o) => plain(o.label) === plain(typed))) found.push({ value: typed, label: words["picker.use"].replace("%s", typed), free: true });
+    const all = more || typed || !options.some((o) => o.rare);
+    const found = options.filter((o) => (all || !o.rare) && parts.every((p) => plain(o.label + " " + (o.group || "")).includes(p)));
+    if (free && typed && !options.some((o) => plain(o.label) === plain(typed))) found.push({ value: typed, label: words[inService.has(free) ? "picker.absent" : "picker.use"].replace("%s", typed), note: inService.has(free) ? words["picker.absent_help"] : "", free: true });
     shown = [];
     list.replaceChildren();
     let group = null;
@@ -97,9 +110,15 @@ function listBox(box, options, { free, choose, chosen }) {
       } else if (!o.group) into = list;
       const is = chosen ? chosen().includes(o.value) : Boolean(o.chosen);
       const element = make("div", { role: "option", id: "picker-option-" + shown.length, "aria-selected": is ? "true" : "false", "data-value": typeof o.value === "string" ? o.value : undefined }, ...(o.parts ? o.parts.map((p) => (p.chip ? make("em", { text: p.words }) : p.words)) : [o.label]));
+      if (o.note) element.append(make("small", { class: "note", text: o.note }));
       element.addEventListener("click", () => { choose(o); if (chosen) { search.value = o.free ? "" : search.value; draw(); } });
       shown.push({ option: o, element });
       into.append(element);
+    }
+    if (!all) {
+      const element = make("div", { role: "option", id: "picker-option-" + shown.length, class: "more", "aria-selected": "false", text: words["picker.more"], onclick() { more = true; draw(); search.focus(); } });
+      shown.push({ option: {}, element });
+      list.append(element);
     }
     if (!shown.length) list.append(make("div", { role: "option", "aria-selected": "false", "aria-disabled": "true", class: "muted", text: words["picker.none"] }));
     const at = shown.findIndex((s) => s.element.getAttribute("aria-selected") === "true");
@@ -118,8 +137,29 @@ function listBox(box, options, { free, choose, chosen }) {
 
 export const pickOne = (anchor, title, options, more = {}) => open(anchor, title, (box, done) => {
   listBox(box, options, { free: more.free, choose: (o) => done(more.whole ? o : o.value) });
+  if (more.other) box.append(make("div", { class: "ends" }, otherButton(done)));
+  if (more.upload) box.append(uploadRow(done));
   if (more.clear) box.append(make("div", { class: "ends" }, make("button", { type: "button", class: "ghost", text: words["picker.clear"], onclick: () => done(null) })));
 });
+
+// uploadRow sends a file to where rules send files from, and chooses it.
+function uploadRow(done) {
+  const said = make("p", { class: "error", role: "alert", hidden: true });
+  const input = make("input", { type: "file", hidden: true, "aria-label": words["picker.upload"], async onchange() {
+    const body = new FormData();
+    body.set("file", input.files[0]);
+    const workspace = document.querySelector('#write [name="workspace"]').value;
+    const answer = await fetch("/write/upload?workspace=" + encodeURIComponent(workspace), { method: "POST", body }).catch(() => null);
+    if (answer && answer.ok) {
+      const { name } = await answer.json();
+      if (!lists.names.media.includes(name)) lists.names.media.push(name);
+      return done(name);
+    }
+    said.hidden = false;
+    said.textContent = (answer && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p")?.textContent) || words["write.failed"];
+  } });
+  return make("div", {}, make("button", { type: "button", class: "upload", text: words["picker.upload"], onclick: () => input.click() }), input, said);
+}
 
 const pickSeveral = (anchor, chip, options, free) => open(anchor, chip.label, (box, done) => {
   let chosen = Array.isArray(chip.value) ? [...chip.value] : chip.value ? [chip.value] : [];
@@ -175,10 +215,23 @@ const pickLine = (anchor, chip) => open(anchor, chip.label, (box, done) => {
   box.append(input, buttons(done, () => input.value.trim() || undefined, chip));
 });
 
-const pickHand = (anchor, chip) => open(anchor, chip.label, (box, done) => {
-  const area = make("textarea", { rows: "4", class: "code", spellcheck: "false", "aria-label": chip.label, "data-first": true });
-  area.value = chip.value || "";
-  box.append(make("p", { class: "muted", text: words["picker.by_hand"] }), area, buttons(done, () => area.value.trim() || undefined, chip));
+export const pickHand = (anchor, chip) => open(anchor, chip.label, (box, done) => {
+  const holder = make("div", { class: "hand-editor" });
+  let text = chip.value || "";
+  window.quandoEditor.create(holder, {
+    text, label: chip.label, nonce: document.querySelector('meta[name="style-nonce"]').content, phrases: { Completions: words["write.completions"] },
+    changed(now) { text = now; },
+    async complete(place) {
+      const lines = place.text.split("\n").slice(0, place.line);
+      lines.push(Array.from(lines.pop()).slice(0, place.column - 1).join(""));
+      const body = new URLSearchParams(new FormData(document.getElementById("write")));
+      body.set("before", lines.join("\n"));
+      const answer = await fetch("/write/complete", { method: "POST", body }).catch(() => null);
+      return answer && answer.ok ? answer.json() : null;
+    },
+  });
+  holder.querySelector(".cm-content").dataset.first = "";
+  box.append(make("p", { class: "muted", text: words["picker.by_hand"] }), holder, buttons(done, () => text.trim() || undefined, chip));
 });
 
 const pickTimes = (anchor, chip) => open(anchor, chip.label, (box, done) => {
@@ -191,14 +244,24 @@ const pickTimes = (anchor, chip) => open(anchor, chip.label, (box, done) => {
 
 export const namesOf = (kind) => (kind === "event" ? lists.events : kind === "stage" ? lists.stages.map((s) => ({ value: s.name, label: s.name, group: s.board })) : (lists.names[kind] || []).map((name) => ({ value: name, label: name })));
 
+// takesOther reports whether a chip can also be a variable or the result of a step. A calendar, an event and a file are always written out.
+const takesOther = (chip) => ["one", "number", "duration", "text"].includes(chip.picker) && !["calendar", "event", "media"].includes(chip.from) && Boolean(chip.term || /\/(do|on_error)\/.*\/args\//.test(chip.path));
+
 // pick opens what a chip is chosen with.
 export async function pick(anchor, chip, values) {
+  const value = await pickLiteral(anchor, { ...chip, other: Boolean(values) && takesOther(chip) }, values);
+  if (value !== other) return value;
+  const wanted = { ...chip, from: chip.picker, picker: chip.picker };
+  return chip.term ? pickValue(anchor, { ...wanted, free: false }, values) : pickText(anchor, { ...wanted, free: false }, values);
+}
+
+async function pickLiteral(anchor, chip, values) {
   switch (chip.picker) {
     case "one": {
       const options = namesOf(chip.from).map((o) => ({ ...o, chosen: o.value === chip.value }));
-      return pickOne(anchor, chip.label, options, { free: chip.from !== "event", clear: chip.clear });
+      return pickOne(anchor, chip.label, options, { free: chip.from !== "event" && (chip.from || true), clear: chip.clear, other: chip.other, upload: chip.from === "media" });
     }
-    case "several": return pickSeveral(anchor, chip, namesOf(chip.from), chip.from !== "event");
+    case "several": return pickSeveral(anchor, chip, namesOf(chip.from), chip.from !== "event" && (chip.from || true));
     case "choices": return pickSeveral(anchor, chip, chip.values || [], false);
     case "days": return pickSeveral(anchor, chip, [...lists.days], false);
     case "choice": return pickOne(anchor, chip.label, (chip.values || []).map((o) => ({ ...o, chosen: o.value === chip.value })), { clear: chip.clear });
@@ -223,7 +286,7 @@ export async function pick(anchor, chip, values) {
 async function pickValue(anchor, chip, values) {
   const type = { list: "list", time: "time", duration: "duration", number: "number" }[chip.from];
   const options = (await values.list()).filter((v) => !type || !v.type || v.type === type).map((v) => ({ value: v, label: v.label, group: v.group }));
-  const chosen = await pickOne(anchor, chip.label, options, { free: type !== "list", clear: chip.clear, whole: true });
+  const chosen = await pickOne(anchor, chip.label, options, { free: type !== "list" && chip.free !== false, clear: chip.clear, whole: true });
   if (!chosen || chosen.free) return chosen ? chosen.value : chosen;
   return (await fillBlanks(anchor, chosen.value.term, chosen.value.blanks || [], values)) || undefined;
 }

@@ -1,5 +1,6 @@
 // The rail of the studio: how it is exchanged for the next one, and the menus of its cards.
 import { make, words } from "./pickers.js";
+import { keepText } from "./texts.js";
 
 const rail = document.getElementById("rail");
 
@@ -35,7 +36,7 @@ export function patch(old, now) {
   if (!list && a.length !== b.length || a.some((e, i) => b[i] && e.tagName !== b[i].tagName)) return old.replaceChildren(...whole(now).childNodes);
   a.forEach((e, i) => {
     if (!b[i]) return e.remove();
-    if ("same" in b[i].dataset || e.isEqualNode(b[i])) return;
+    if ("same" in b[i].dataset || e.isEqualNode(b[i]) || keepText(e, b[i])) return;
     if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(whole(b[i]));
     for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
     patch(e, b[i]);

@@ -4,7 +4,8 @@ import { closeMenu, grown, keyOf, next, patch } from "./rail.js";
 import { fillBlock } from "./blocks.js";
 import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
 import { startProof, tabShown, textChanged } from "./proof.js";
-import { fillBlanks, lists, make, pick, pickOne, pickText, term, words } from "./pickers.js";
+import { fillBlanks, lists, make, pick, pickOne, term, words } from "./pickers.js";
+import { aroundText, closeText, editText, leaveText, pickWords } from "./texts.js";
 
 const page = document.getElementById("write");
 const rail = document.getElementById("rail");
@@ -132,7 +133,7 @@ function showRail(parts) {
   const open = [...rail.querySelectorAll("details.about, details.fails")].map((d) => d.open);
   const now = next(parts);
   now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
-  patch(rail, now);
+  aroundText(rail, () => patch(rail, now));
   fold();
   if (!active || active.isConnected) return;
   const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
@@ -246,7 +247,7 @@ const valuesAt = (path) => ({
 // pickCondition chooses a sentence, or a value and what is asked of it, and fills its blanks.
 async function pickCondition(anchor, path) {
   const { conditions = [], values = [] } = await choices(path);
-  const options = conditions.map((c) => ({ value: c, label: c.label, parts: c.parts, group: c.group }));
+  const options = conditions.map((c) => ({ value: c, label: c.label, parts: c.parts, group: c.group, rare: c.rare }));
   for (const v of values) if (!(v.blanks || []).length) options.push({ value: v, label: v.label + " …", group: v.group });
   const order = [...new Set(options.map((o) => o.group))];
   options.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group));
@@ -272,7 +273,7 @@ function openFirst(path) {
 const actions = {
   async chip(button) {
     const chip = JSON.parse(button.dataset.chip);
-    const value = await pick(button, chip, valuesAt(chip.path));
+    const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
     if (value !== undefined) send(setting(chip, value));
   },
   edits(button) {
@@ -330,7 +331,7 @@ const actions = {
     button = closeMenu(button);
     const chip = await pickOne(button, words["studio.more"], options.map((c) => ({ value: c, label: c.label })));
     if (!chip) return;
-    const value = await pick(button, chip, valuesAt(chip.path));
+    const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
     if (value !== undefined && value !== null) send(setting(chip, value));
   },
 };
@@ -341,6 +342,9 @@ function changed(edit, step) {
   else if (step && edit.op === "remove" && /\/\d+$/.test(edit.path)) toast(words["studio.removed"], words["studio.undo"], () => travel(undone, redone));
 }
 onMove((edit) => send([edit], () => changed(edit, true)));
+
+// isText reports whether a chip is a text of a step, which can have chips in it.
+const isText = (chip) => chip.picker === "text" && !chip.term && /\/(do|on_error)\/.*\/args\//.test(chip.path);
 
 // setting returns the edit that gives a chip a value.
 function setting(chip, value) {
@@ -353,7 +357,7 @@ let choosing = false; // one thing is chosen at a time, also by a double click
 rail.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button || choosing) return;
-  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"));
+  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"), { ask, send });
   const name = Object.keys(actions).find((n) => n in button.dataset);
   if (!name) return;
   choosing = true;
@@ -364,47 +368,7 @@ rail.addEventListener("click", async (event) => {
   }
 });
 
-// editText lets a text be written in its card.
-function editText(box) {
-  const area = box.querySelector("textarea");
-  const bubble = box.querySelector(".bubble");
-  bubble.hidden = true;
-  area.hidden = false;
-  area.dataset.was = area.value;
-  if (!box.querySelector(".insert")) {
-    const insert = make("button", { type: "button", class: "chip add insert", text: "+ " + words["studio.insert"] });
-    insert.addEventListener("click", () => insertValue(box, area, insert));
-    box.append(insert);
-  }
-  area.focus();
-}
-
-async function insertValue(box, area, button) {
-  box.dataset.busy = "";
-  const [from, to] = [area.selectionStart, area.selectionEnd]; // a dialog takes the cursor away
-  const text = await pickText(button, { label: words["studio.insert"] }, valuesAt(box.dataset.text));
-  delete box.dataset.busy;
-  area.focus();
-  area.setSelectionRange(from, to);
-  if (text) area.setRangeText(text, from, to, "end");
-}
-
-rail.addEventListener("focusout", (event) => {
-  const box = event.target.closest("[data-text]");
-  if (!box || "busy" in box.dataset || box.contains(event.relatedTarget)) return;
-  const area = box.querySelector("textarea");
-  if (area.hidden) return;
-  if (area.value !== area.dataset.was) return saveText(box);
-  area.hidden = true;
-  box.querySelector(".insert")?.remove();
-  box.querySelector(".bubble").hidden = false;
-});
-
-function saveText(box) {
-  const area = box.querySelector("textarea");
-  area.dataset.was = area.value;
-  send([{ op: "set", path: box.dataset.text + "/text", value: area.value }, { op: "set", path: box.dataset.text + "/as" }]);
-}
+rail.addEventListener("focusout", leaveText);
 
 rail.addEventListener("change", (event) => {
   if (event.target.id === "which") {
@@ -416,7 +380,7 @@ rail.addEventListener("change", (event) => {
 });
 
 rail.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && event.target.matches("[data-text] textarea")) event.target.blur();
+  if (event.key === "Escape" && !event.defaultPrevented && event.target.closest("[data-text]")) closeText(true);
 });
 // Enter in a field means that it is done, not that the file is to be saved.
 page.addEventListener("keydown", (event) => {

@@ -36,6 +36,11 @@ function closing(text, at) {
 // slashed is a slash at the start of a word, and what follows it.
 const slashed = /(?:^|[\s(["'“‘«*_~])\/([^/]*)$/;
 
+const afterSlash = (state) => {
+  const { head } = state.selection.main, line = state.doc.lineAt(head);
+  return slashed.test(line.text.slice(0, head - line.from));
+};
+
 const written = (expression) => "{{ " + expression + " }}";
 
 // wordsIn are the words that a text is found by: people type "proxima" for "próxima".
@@ -65,7 +70,7 @@ class Chip extends WidgetType {
 // text puts a field into an element. The options:
 //   text, nonce of the policy, label, described (an id), placeholder, fixed (nothing can be changed)
 //   chips          [{expression, words, hand}]: what expressions are called; one that is not listed is by hand
-//   insertable     [{expression, words, group}]: what the menu offers
+//   insertable     [{expression, words, label, group}]: what the menu offers; the label is what it says where that is not the words
 //   phrases        the field's own words in the reader's language, by the English ones: "Completions", "by hand: $", "$ inserted", "$ removed",
 //                  "$ chosen: Enter changes it, Backspace removes it"
 //   changed(text)  a person has changed the text
@@ -157,10 +162,10 @@ function text(parent, options) {
     if (typed.includes("\n") || (slash && /^\s/.test(typed))) return null;
     const wanted = wordsIn(typed), groups = [...new Set(insertable.map((chip) => chip.group))];
     const options = insertable.filter((chip) => {
-      const has = wordsIn(chip.words + " " + (chip.group || ""));
+      const has = wordsIn((chip.label || chip.words) + " " + (chip.group || ""));
       return wanted.every((start) => has.some((word) => word.startsWith(start)));
     }).map((chip) => ({
-      label: chip.words,
+      label: chip.label || chip.words,
       section: chip.group ? { name: chip.group, rank: groups.indexOf(chip.group) } : undefined,
       apply: (view, completion, from, to) => put(view, from - slash, to, written(chip.expression), { annotations: pickedCompletion.of(completion), userEvent: "input.complete" }),
     }));
@@ -256,8 +261,8 @@ function text(parent, options) {
           if (isFromPage(update)) return;
           if (update.docChanged) options.changed?.(update.state.doc.toString());
           // The menu has closed when nothing was found, and is back when the wrong letters are removed.
-          const { state, view } = update, line = state.doc.lineAt(state.selection.main.head);
-          if (update.transactions.some((t) => t.isUserEvent("delete.backward")) && !completionStatus(state) && slashed.test(line.text.slice(0, state.selection.main.head - line.from))) startCompletion(view);
+          const { state, view } = update;
+          if (update.transactions.some((t) => t.isUserEvent("delete.backward")) && !completionStatus(state) && afterSlash(state)) startCompletion(view);
           const said = news(update);
           if (said) view.dispatch({ effects: EditorView.announce.of(said) });
         }),
@@ -266,6 +271,8 @@ function text(parent, options) {
   });
   return {
     get text() { return view.state.doc.toString(); },
+    // What a chip is called, and whether it is by hand.
+    chipOf: wordsOf,
     set(text) { replaceText(view, text); },
     // The console has described expressions, or offers others.
     describe(list) {
@@ -275,6 +282,7 @@ function text(parent, options) {
     offer(list) {
       offer(list);
       view.dispatch({ effects: redraw.of(null) });
+      if (view.hasFocus && !completionStatus(view.state) && afterSlash(view.state)) startCompletion(view); // it was typed before anything was offered
     },
     // insert opens the menu at the cursor, or inserts the expression there.
     insert(expression) {

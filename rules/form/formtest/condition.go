@@ -250,7 +250,10 @@ func (m Conditions) madeNumber(depth int) (string, sentence.Term, bool) {
 func (m Conditions) madeText(depth int) (string, sentence.Term, bool) {
 	x, text := m.Value(vocabulary.Text, depth)
 	at, time := m.Value(vocabulary.Time, depth)
-	switch m.IntN(9) {
+	switch m.IntN(10) {
+	case 9:
+		f, language := One(m.Rand, "weekday_time", "day_time", "time_until"), One(m.Rand, "pt", "en")
+		return fmt.Sprintf("%s(%s, %s)", f, at, m.quote(language)), call(f, "time", time, "language", quoted(language)), true
 	case 0:
 		return "(" + x + " ?? " + One(m.Rand, `""`, "''") + ")", Wrapped(text, "or_text"), true
 	case 1:

@@ -1,6 +1,7 @@
 package sentence_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -233,11 +234,11 @@ func fixed(b *table) {
 		english, portuguese := both("unit." + unit + ".many")
 		b.row(strings.ReplaceAll(english, "%s", "*2*"), strings.ReplaceAll(portuguese, "%s", "*2*"), "`2"+unit+"`", "a duration")
 	}
-	b.section("Formats of times", "Without a format a time is written like `2026-11-17 08:00`. Names of days and months are English, because the language has no others.")
+	b.section("Formats of times", "Without a format a time is written like `2026-11-17 08:00`. The functions have the words of the language that they are given; the names of days and months in a layout are English.")
 	b.head("language", "format", "example")
 	for _, l := range []phrases.Language{phrases.English, phrases.Portuguese} {
 		for _, f := range sentence.Formats(l)[1:] {
-			b.row([]string{"English", "Português"}[l], "`"+f.Layout+"`", f.Example)
+			b.row([]string{"English", "Português"}[l], "`"+cmp.Or(f.Layout, f.Function)+"`", f.Example)
 		}
 	}
 }

@@ -222,6 +222,7 @@ type Insert struct {
 	Words string `json:"words"`
 	Type  string `json:"type,omitempty"` // text, number, duration, time, flag or list; empty where it is not known
 	ID    bool   `json:"id,omitempty"`   // for programs rather than for people
+	Fixed bool   `json:"-"`              // one of a fixed set, which a text would have as rules write it
 }
 
 // Inserts returns the values that can be chosen, by what starts the rule and the steps before.
@@ -229,12 +230,13 @@ func (s Scope) Inserts(l phrases.Language) (list []Insert) {
 	add := func(group, expression string, id bool) {
 		t := ReadValue(withBlanks(expression))
 		t.Blanks = emptiedBlanks(t.Blanks)
-		known := s.typeOf(t, "").typ
+		of := s.typeOf(t, "")
+		known := of.typ
 		kind := typePickers[known]
 		if known != nil && known.Elem() != nil {
 			kind = "list"
 		}
-		list = append(list, Insert{group, t, s.Chip(l, t), kind, id})
+		list = append(list, Insert{group, t, s.Chip(l, t), kind, id, of.field != nil && of.field.Values != nil || t.Value == "weekday"})
 	}
 	for _, f := range vocabulary.Facts() {
 		switch {
@@ -244,6 +246,9 @@ func (s Scope) Inserts(l phrases.Language) (list []Insert) {
 			add(f.Name, "len("+f.Name+")", false)
 		default:
 			s.fields(factTypes[f.Name], func(name string, id bool) { add(f.Name, f.Name+"."+name, id) })
+		}
+		if f.Name == vocabulary.Contact && s.has(f.Name) {
+			add(f.Name, `first(split(trim(contact.name ?? ""), " "))`, false)
 		}
 		if f.Name == vocabulary.Message && s.has(f.Name) {
 			add(f.Name, "number(message.text)", false)

@@ -114,6 +114,13 @@ var called = []saying{
 	{"now_hour", `now().Hour()`},
 	{"until_open", `next_open({calendar}) - now()`},
 	{"until_close", `next_close({calendar}) - now()`},
+	{"weekday_time.pt", `weekday_time({time}, "pt")`},
+	{"weekday_time.en", `weekday_time({time}, "en")`},
+	{"day_time.pt", `day_time({time}, "pt")`},
+	{"day_time.en", `day_time({time}, "en")`},
+	{"time_until.pt", `time_until({time}, "pt")`},
+	{"time_until.en", `time_until({time}, "en")`},
+	{"first_name", `first(split(trim(contact.name ?? ""), " "))`},
 	{"messages", `len(messages)`},
 	{"events", `len(events)`},
 }

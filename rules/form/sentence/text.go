@@ -1,8 +1,13 @@
 package sentence
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/phrases"
 )
@@ -43,6 +48,17 @@ func readText(text string) (parts []Part, bytes []string) {
 	return parts, bytes
 }
 
+// Expressions returns what stands between {{ and }} in a text, in its order.
+func Expressions(text string) (list []string) {
+	segments, _ := template.Split(text)
+	for _, s := range segments {
+		if s.Expression {
+			list = append(list, strings.TrimSpace(s.Text))
+		}
+	}
+	return list
+}
+
 // PrintText returns the text of parts.
 func PrintText(parts []Part) string { return WriteText("", parts) }
 
@@ -65,7 +81,7 @@ func WriteText(was string, parts []Part) string {
 			}
 		}
 		if kept == "" {
-			kept = "{{ " + printer{single: true}.term(*p.Chip, "value", loosest) + " }}"
+			kept = "{{ " + PrintChip(*p.Chip) + " }}"
 		}
 		b.WriteString(kept)
 	}
@@ -83,32 +99,96 @@ func (s Scope) Chip(l phrases.Language, t Term) string {
 	return words
 }
 
-// A Format is a way to write a time in a text.
+// A Format is a way to write a time in a text: by a layout, or by one of the language's functions.
 type Format struct {
-	Layout  string `json:"layout"`  // empty for the usual one
-	Example string `json:"example"` // of 17 November, eight o'clock
+	Layout   string `json:"layout,omitempty"` // of both empty is the usual one
+	Function string `json:"function,omitempty"`
+	Example  string `json:"example"` // of 17 November, eight o'clock
+
+	language string // of the function
 }
 
-// Formats returns the ways to write a time in a text, the usual one first.
+// timeFunctions write a time for people. Each has a phrase with its example.
+var timeFunctions = []string{"day_time", "weekday_time", "time_until"}
+
+// Formats returns the ways to write a time in a text in a language, the usual one first.
 func Formats(l phrases.Language) []Format {
 	layouts := [...][]string{
-		phrases.English:    {"15:04", "02/01", "02/01/2006", "02/01 15:04", "Jan 2, 15:04", "Monday, 15:04"},
+		phrases.English:    {"15:04", "02/01", "02/01/2006", "02/01 15:04", "Jan 2, 15:04"},
 		phrases.Portuguese: {"15:04", "02/01", "02/01/2006", "02/01 às 15:04", "02/01/2006 às 15:04"},
 	}[l]
-	out := []Format{{"", example("2006-01-02 15:04")}}
+	out := []Format{{Example: example("2006-01-02 15:04")}}
+	language := [...]string{phrases.English: "en", phrases.Portuguese: "pt"}[l]
+	for _, name := range timeFunctions {
+		_, words, _ := strings.Cut(phrases.Say(l, phrases.Code("called."+name+"."+language)), " · ")
+		out = append(out, Format{Function: name, Example: words, language: language})
+	}
 	for _, layout := range layouts {
-		out = append(out, Format{layout, example(layout)})
+		out = append(out, Format{Layout: layout, Example: example(layout)})
 	}
 	return out
 }
 
+// On returns a time as the format writes it at a moment.
+func (f Format) On(t, now time.Time) string {
+	if f.Function != "" {
+		return rules.TimeText(f.Function, t, now, f.language)
+	}
+	return t.Format(cmp.Or(f.Layout, "2006-01-02 15:04"))
+}
+
 // In returns a time in a format, which replaces the one that it has.
 func (f Format) In(t Term) Term {
-	if t.Kind == Value && t.Value == "format" && len(t.Wraps) == 0 {
-		t = t.Blanks["time"]
+	t = Unformatted(t)
+	switch {
+	case f.Function != "":
+		return Term{Kind: Value, Value: f.Function, Blanks: map[string]Term{"time": t, "language": {Kind: Text, Text: f.language}}}
+	case f.Layout != "":
+		return Term{Kind: Value, Value: "format", Blanks: map[string]Term{"time": t, "layout": {Kind: Text, Text: f.Layout}}}
 	}
-	if f.Layout == "" {
-		return t
-	}
-	return Term{Kind: Value, Value: "format", Blanks: map[string]Term{"time": t, "layout": {Kind: Text, Text: f.Layout}}}
+	return t
 }
+
+// Unformatted returns the time that a term writes, or the term.
+func Unformatted(t Term) Term {
+	if t.Kind == Value && len(t.Wraps) == 0 && (t.Value == "format" || slices.Contains(timeFunctions, t.Value)) {
+		return t.Blanks["time"]
+	}
+	return t
+}
+
+// PrintChip returns the expression of a chip in a text.
+func PrintChip(t Term) string { return printer{single: true}.term(t, "value", loosest) }
+
+// Recalls reports whether a term has something in it that a step has given, or a loop.
+func (s Scope) Recalls(t Term) bool {
+	switch t.Kind {
+	case Name:
+		return s.given(partsOf(t.Text)[0])
+	case Hand:
+		return slices.ContainsFunc(identifier.FindAllString(t.Text, -1), s.given)
+	case Question:
+		return t.Condition != nil && (s.recalls(t.Condition.Blanks) || slices.ContainsFunc(t.Condition.Of, func(c Condition) bool { return s.recalls(c.Blanks) }))
+	}
+	return slices.ContainsFunc(t.List, s.Recalls) || s.recalls(t.Blanks)
+}
+
+func (s Scope) recalls(blanks map[string]Term) bool {
+	for _, t := range blanks {
+		if s.Recalls(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// identifier matches the names in an expression.
+var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
+
+// given reports whether a name is what a step gives.
+func (s Scope) given(name string) bool {
+	return name == "steps" || name == "error" || slices.ContainsFunc(s.names, func(k known) bool { return k.name == name && k.verb != variables })
+}
+
+// IsTime reports whether a term is a time.
+func (s Scope) IsTime(t Term) bool { return s.typeOf(t, "").typ == rules.Time }

@@ -31,13 +31,13 @@ func TestText(t *testing.T) {
 		t.Errorf("nothing was changed, and it became %q", got)
 	}
 	formats := sentence.Formats(phrases.English)
-	i := slices.IndexFunc(formats, func(f sentence.Format) bool { return f.Layout == "Monday, 15:04" })
-	if formats[i].Example != "Tuesday, 08:00" {
+	i := slices.IndexFunc(formats, func(f sentence.Format) bool { return f.Function == "weekday_time" })
+	if formats[i].Example != "Tuesday, 8:00" {
 		t.Errorf("the example is %q", formats[i].Example)
 	}
 	changed := formats[i].In(*parts[3].Chip)
 	parts[3].Chip = &changed
-	const written = "Olá {{contact.name}}! Voltamos {{ next_open('office').Format('Monday, 15:04') }}, {{ contact.name }}. {{ let x = 1; x }} {{ open"
+	const written = "Olá {{contact.name}}! Voltamos {{ weekday_time(next_open('office'), 'en') }}, {{ contact.name }}. {{ let x = 1; x }} {{ open"
 	if got := sentence.WriteText(text, parts); got != written {
 		t.Errorf("one chip was changed, and it became %q", got)
 	}

@@ -385,6 +385,8 @@ func (w wording) choices(picker string, field *rules.Field) (list []Choice) {
 		}
 	case "event":
 		values = vocabulary.EventTypes()
+	case "language":
+		values = []string{"pt", "en"}
 	case "flag":
 		values = []string{"true", "false"}
 	}

@@ -73,6 +73,8 @@ func (w wording) literal(t Term, picker string, field *rules.Field) string {
 		return w.t("literal.hour", t.Text)
 	case t.Kind == Number:
 		return strings.Replace(t.Text, ".", w.t("literal.decimals"), 1)
+	case picker == "language" && phrases.Knows(phrases.Code("fixed.language."+t.Text)):
+		return w.t(phrases.Code("fixed.language." + t.Text))
 	case picker == "weekday" && phrases.Knows(phrases.Code("fixed.weekday."+t.Text)):
 		return w.t(phrases.Code("fixed.weekday." + t.Text))
 	case picker == "event" && phrases.Knows(phrases.Code("event."+t.Text)):

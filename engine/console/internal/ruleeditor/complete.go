@@ -54,6 +54,9 @@ func (c *Completer) At(text string, line, column int) Completions {
 	return Completions{len([]rune(word)), fitting(found, word)}
 }
 
+// InExpression returns suggestions for the end of an expression.
+func (c *Completer) InExpression(before string) Completions { return c.inExpression(before) }
+
 // fitting keeps the suggestions that begin with the word.
 func fitting(list []Completion, word string) []Completion {
 	out := []Completion{}

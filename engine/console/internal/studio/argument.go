@@ -232,19 +232,21 @@ func (w *writer) words(text string, scope sentence.Scope) (said string, hand boo
 
 // parts returns a text as plain text and chips.
 func (w *writer) parts(text string, scope sentence.Scope) (out []TextPart) {
+	expressions := sentence.Expressions(text)
 	for _, p := range sentence.ReadText(text) {
 		if p.Chip == nil {
 			out = append(out, TextPart{Words: p.Text})
 			continue
 		}
-		out = append(out, TextPart{Words: scope.Chip(w.RulesLanguage(), *p.Chip), Chip: true, Hand: len(p.Chip.ByHand()) > 0})
+		out = append(out, TextPart{Words: scope.Chip(w.RulesLanguage(), *p.Chip), Chip: true, Hand: len(p.Chip.ByHand()) > 0, Expression: expressions[0]})
+		expressions = expressions[1:]
 	}
 	return out
 }
 
 // text shows a text that has a place of its own.
 func (w *writer) text(path string, k form.Argument, given *form.Arg, scope sentence.Scope) *Text {
-	t := &Text{Path: path, Label: w.Or("field.", k.Name), Longest: k.Longest}
+	t := &Text{Path: path, Label: w.Or("field.", k.Name)}
 	if given != nil {
 		t.Value, t.Parts = given.Text, w.parts(given.Text, scope)
 	}

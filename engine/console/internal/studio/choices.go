@@ -26,6 +26,7 @@ type Offer struct {
 	Parts     []TextPart         `json:"parts"` // of the label
 	Condition sentence.Condition `json:"condition"`
 	Blanks    []Chip             `json:"blanks,omitempty"`
+	Rare      bool               `json:"rare,omitempty"` // shown to whoever asks for more
 }
 
 // A Value is what a condition can ask of, or a chip for a text.
@@ -50,10 +51,13 @@ func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices 
 		}
 		return out
 	}
-	for _, o := range scope.Offers(w.RulesLanguage()) {
+	offers, inserts := scope.Offers(w.RulesLanguage()), scope.Inserts(w.RulesLanguage())
+	slices.SortStableFunc(offers, func(a, b sentence.Offer) int { return groupRank(a.Group) - groupRank(b.Group) })
+	slices.SortStableFunc(inserts, func(a, b sentence.Insert) int { return groupRank(a.Group) - groupRank(b.Group) })
+	for _, o := range offers {
 		out.Conditions = append(out.Conditions, w.offer(o))
 	}
-	for _, i := range scope.Inserts(w.RulesLanguage()) {
+	for _, i := range inserts {
 		if i.ID {
 			continue
 		}
@@ -110,6 +114,16 @@ func stepAt(list []form.Step, path []string) *form.Step {
 	return nil
 }
 
+// groupOrder is the order in which people look for what a condition is about; other groups follow.
+var groupOrder = []string{vocabulary.Contact, vocabulary.Message, vocabulary.Conversation, vocabulary.Attendance, "clock", "steps", "vars", vocabulary.Card}
+
+func groupRank(group string) int {
+	if i := slices.Index(groupOrder, group); i >= 0 {
+		return i
+	}
+	return len(groupOrder)
+}
+
 // group names a group of offers.
 func (w *writer) group(name string) string {
 	if w.Knows("offers." + name) {
@@ -119,7 +133,7 @@ func (w *writer) group(name string) string {
 }
 
 func (w *writer) offer(o sentence.Offer) Offer {
-	out := Offer{Group: w.group(o.Group), Condition: o.Condition}
+	out := Offer{Group: w.group(o.Group), Condition: o.Condition, Rare: o.Rare}
 	var label strings.Builder
 	for _, p := range o.Pieces {
 		label.WriteString(p.Words)

@@ -93,7 +93,6 @@ type Text struct {
 	Path, Label string
 	Value       string
 	Parts       []TextPart
-	Longest     int
 }
 
 // A TextPart is plain text, or a chip in it.
@@ -101,6 +100,8 @@ type TextPart struct {
 	Words string `json:"words"`
 	Chip  bool   `json:"chip,omitempty"`
 	Hand  bool   `json:"hand,omitempty"`
+
+	Expression string `json:"expression,omitempty"` // of a chip
 }
 
 // Steps are a list of steps.
