@@ -27,11 +27,12 @@ func TestAChangeIsShownSoon(t *testing.T) {
 		document.body.offsetHeight;
 		setTimeout(() => took.push(performance.now() - began));
 	}).observe(document.getElementById("rail"), { childList: true, subtree: true }), true`))
-	for n := range 5 {
-		b.click(`[data-text="/do/50/args/text"] .bubble`)
-		b.until(`document.activeElement.tagName === "TEXTAREA"`)
-		look(b, "change a text", chromedp.Evaluate[bool](fmt.Sprintf(`document.activeElement.value = "changed %d", touched.clear(), took = [], window.began = performance.now(), document.activeElement.dispatchEvent(new FocusEvent("focusout", { bubbles: true })), true`, n)))
-		b.until(fmt.Sprintf(`document.querySelector('[data-at="/do/50"] .bubble').textContent === "changed %d" && took.length`, n))
+	const card = `[data-at="/do/50"] > .card`
+	for n := range 6 {
+		b.click(card + ` > .menu > summary`)
+		b.until(fmt.Sprintf(`document.querySelector(%q)`, card+` [data-edits*="enabled"]`))
+		look(b, "switch a step off or on", chromedp.Evaluate[bool](fmt.Sprintf(`touched.clear(), took = [], window.began = performance.now(), document.querySelector(%q).click(), true`, card+` [data-edits*="enabled"]`)))
+		b.until(fmt.Sprintf(`document.querySelector(%q).classList.contains("off") === %t && took.length`, card, n%2 == 0))
 		took := look(b, "measure", chromedp.Evaluate[[]float64](`[took.at(-1), performance.getEntriesByType("resource").filter(e => e.name.endsWith("/write/edit")).at(-1).duration]`))
 		t.Logf("shown after %.0f ms, of which the console took %.0f ms", took[0], took[1])
 		if touched := look(b, "see what changed", chromedp.Evaluate[[]string](`[...touched]`)); len(touched) != 1 || touched[0] != "/do/50" {

@@ -131,7 +131,7 @@ func TestTestsInTheSameFile(t *testing.T) {
 	}
 }
 
-// TestRedTestsHoldBack shows that a rule does not go live while a test of it fails, from no page,
+// TestRedTestsHoldBack shows that a rule does not go live while a test of it fails,
 // that it may watch, and that it goes live when it is mended.
 func TestRedTestsHoldBack(t *testing.T) {
 	d := withSLA(t)
@@ -148,9 +148,6 @@ func TestRedTestsHoldBack(t *testing.T) {
 	}
 	if status, body, _ := d.post("/write/save", ofSLA(broken, "was", d.sumOf("sla.yaml"), "stage", "shadow")...); status != http.StatusSeeOther {
 		t.Fatalf("in shadow: %d %s", status, body)
-	}
-	if status, body, _ := d.post("/rules/default/sla/stage", "stage", "live"); status != http.StatusUnprocessableEntity || !strings.Contains(body, "nobody answers") {
-		t.Errorf("from the rule's page: %d %s", status, body)
 	}
 	if r := d.book().Set.Rule("sla"); r.Stage != rules.Shadow {
 		t.Errorf("it is %s", r.Stage)
