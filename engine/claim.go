@@ -28,8 +28,11 @@ type claim struct {
 // lane has taken the event for. No message caused what a rule did.
 func (v *visit) claimOf(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, claimed *claim) (c *claim, err error) {
 	c = claimed
-	if c == nil && own == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {
-		c, err = v.claimOfCause(ctx, e, f)
+	if c == nil && own == nil && e.Rule == "" {
+		var may bool
+		if may, err = v.mayBeClaimed(ctx, e); may {
+			c, err = v.claimOfCause(ctx, e, f)
+		}
 	}
 	if c == nil || err != nil {
 		return nil, err
@@ -52,15 +55,26 @@ func recordedClaim(e *journal.Event) (*claim, error) {
 	return c, json.Unmarshal(raw, c)
 }
 
-// mayBeClaimed reports whether a customer's message can cause an event of the type, a rule can
-// start on it, and one can claim messages.
-func (v *visit) mayBeClaimed(typ string) bool {
-	switch typ {
+// mayBeClaimed reports whether a customer's message can cause the event, a rule can start on it, and
+// one can claim messages, or has claimed one of these before it was changed.
+func (v *visit) mayBeClaimed(ctx context.Context, e *journal.Event) (bool, error) {
+	switch e.Type {
 	case vocabulary.AttendanceOpened, vocabulary.CardCreated, vocabulary.ConversationUpdated:
-		set := v.workspace.rules.Load()
-		return set.Starts(typ) && (set.Claims() || slices.ContainsFunc(v.lane.Runs, isWaitingForEvent))
+	default:
+		return false, nil
 	}
-	return false
+	set := v.workspace.rules.Load()
+	if !set.Starts(e.Type) {
+		return false, nil
+	}
+	if set.Claims() || slices.ContainsFunc(v.lane.Runs, isWaitingForEvent) {
+		return true, nil
+	}
+	near, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{vocabulary.MessageReceived}, e.CreatedAt.Add(-2*clockSlack), maxCauses)
+	if err != nil {
+		return false, fmt.Errorf("look for claimed messages: %w", err)
+	}
+	return slices.ContainsFunc(near, func(m *journal.Event) bool { return m.Answers[journal.AnswerClaimed] != nil }), nil
 }
 
 // isWaitingForEvent reports whether a run is at a wait_for.

@@ -205,7 +205,7 @@ var bySimulation = []Bug{
 	}},
 
 	{Name: "what a claimed message caused starts rules", Edits: []Edit{
-		{"engine/claim.go", `own == nil && e.Rule == "" && v.mayBeClaimed(e.Type) {`, `own != nil && e.Rule == "" && v.mayBeClaimed(e.Type) {`},
+		{"engine/claim.go", `c == nil && own == nil && e.Rule == "" {`, `c == nil && own != nil && e.Rule == "" {`},
 	}},
 	{Name: "a claim is not recorded", Edits: []Edit{
 		{"engine/claim.go", `	f.keepAnswer(journal.AnswerClaimed, raw)
