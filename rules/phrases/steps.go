@@ -57,13 +57,14 @@ var steps = table{
 	"pick.list":     {"choose a list", "escolher uma lista"},
 	"pick.any":      {"fill in: %s", "preencher: %s"},
 
-	"span.of":    {"%s of %s hours", "%s no horário de %s"},
-	"span.never": {"never", "nunca"},
+	"span.of":       {"%s of %s hours", "%s no horário de %s"},
+	"span.variable": {"%s (%s)", "%s (%s)"},
+	"span.never":    {"never", "nunca"},
 
 	"bound.limit":    {"At most {times} × in {per}[, for each {by}]", "No máximo {times} × em {per}[, para cada {by}]"},
 	"bound.gather":   {"Collect messages until it is quiet for {quiet}[, at the longest {at_most}]", "Reunir mensagens até haver silêncio por {quiet}[, no máximo {at_most}]"},
 	"bound.mode":     {"While one is under way: {mode}", "Enquanto uma está em andamento: {mode}"},
-	"bound.by":       {"The same is what has the same {by}", "O mesmo é o que tem o mesmo {by}"},
+	"bound.by":       {"Counts and waits for each {by} apart", "Conta e espera para cada {by} separadamente"},
 	"bound.late":     {"What comes late is left out after: {skip_after}", "O que chega atrasado é deixado de lado após: {skip_after}"},
 	"bound.run":      {"What was missed while stopped: {run}", "O que se perdeu enquanto parado: {run}"},
 	"bound.from":     {"Started by {from}", "Iniciada por {from}"},

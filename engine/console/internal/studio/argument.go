@@ -256,7 +256,11 @@ func (w *writer) text(path string, k form.Argument, given *form.Arg, scope sente
 // counted matches a length of time whose number is a value.
 var counted = regexp.MustCompile(`^(\{\{.*\}\})([smhdw])$`)
 
-// span puts a length of time into words: 15 minutes, 15 minutes of office hours.
+// variable matches a text that is a variable.
+var variable = regexp.MustCompile(`^\{\{ *vars\.(\w+) *\}\}$`)
+
+// span puts a length of time into words: 15 minutes, 15 minutes of office hours. A variable is told
+// with what it stands for.
 func (w *writer) span(text string, scope sentence.Scope) string {
 	length, calendar, of := strings.Cut(text, " of ")
 	var said string
@@ -267,6 +271,11 @@ func (w *writer) span(text string, scope sentence.Scope) string {
 		said = w.T("span.never")
 	default:
 		said, _ = w.words(length, scope)
+		if m := variable.FindStringSubmatch(length); m != nil {
+			if value, ok := w.Vars[m[1]].(string); ok {
+				said = w.T("span.variable", said, w.span(value, scope))
+			}
+		}
 		if m := counted.FindStringSubmatch(length); m != nil {
 			said = w.T("unit."+m[2]+".many", w.plain(m[1], scope))
 		}

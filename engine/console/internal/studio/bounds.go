@@ -46,6 +46,9 @@ func (w *writer) bounds(scope sentence.Scope) (list []Bound, more []Option) {
 		c := plain(path+"/~value", "value", text)
 		c.From, c.Term, c.Hand = "value", t.Kind, len(t.ByHand()) > 0
 		c.Words = scope.Chip(w.RulesLanguage(), t)
+		if one, ok := idsOf[text]; ok {
+			c.Words = w.T("value.each." + one)
+		}
 		return c
 	}
 	run := choice("late", late.Run)
@@ -161,3 +164,6 @@ func (w *writer) boundProblems(list []Bound) (others []Problem) {
 	}
 	return others
 }
+
+// idsOf are the ids by which rules tell apart what they act on, with what each is the id of.
+var idsOf = map[string]string{"attendance.id": "attendances", "conversation.id": "conversations", "contact.id": "contacts", "card.id": "cards"}
