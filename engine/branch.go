@@ -19,7 +19,11 @@ func hasSubsteps(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "f
 // branch takes the steps of a choose or a for_each. It records the branch or the list before it
 // takes the first of them.
 func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
-	if !taken.State.Finished() {
+	if taken.State.Finished() {
+		if err := k.restore(s, taken, rec); err != nil {
+			return over, err
+		}
+	} else {
 		var reason *phrases.Phrase
 		var err error
 		if s.Verb == "choose" {

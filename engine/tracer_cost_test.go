@@ -1,16 +1,18 @@
 package engine
 
 import (
-	"github.com/quandohq/quando/engine/journal"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/memory"
 )
 
 // TestNoTracerCostsNothing shows that the engine keeps nothing for a tracer, and does not read the
 // clock for it, if there is none.
 func TestNoTracerCostsNothing(t *testing.T) {
 	asked := 0
-	e := &Engine{}
+	e := &Engine{journal: memory.New()}
 	k := &walk{visit: e.newVisit(&journal.Lane{}, func() time.Time { asked++; return time.Time{} }, nil), run: &journal.Run{}, facts: &facts{event: &journal.Event{}}}
 	step := &journal.Step{}
 	c := &journal.Change{Decided: []*journal.Event{{}}, Starts: []*journal.Start{{Run: k.run, Begun: true}}, Runs: []*journal.RunChange{{Run: k.run, Steps: []*journal.Step{step}}}}

@@ -142,11 +142,9 @@ var bySimulation = []Bug{
 		{"engine/branch.go", `range items(rec.Items, from) {`, `range items(rec.Items, from+min(from, 1)) {`},
 	}},
 	{Name: "a choose chooses again when its run goes on", Edits: []Edit{
-		{"engine/branch.go", `	if !taken.State.Finished() {
-		var reason *phrases.Phrase
-`, `	if !taken.State.Finished() || s.Verb == "choose" {
-		var reason *phrases.Phrase
-`},
+		{"engine/branch.go", `	if taken.State.Finished() {
+		if err := k.restore(s`, `	if taken.State.Finished() && s.Verb != "choose" {
+		if err := k.restore(s`},
 	}},
 	{Name: "a sample is taken by event, not by key", Edits: []Edit{
 		{"engine/decide.go", `State: journal.Running, Stage: stageOf(rule, p.by),`, `State: journal.Running, Stage: stageOf(rule, e.ID),`},
