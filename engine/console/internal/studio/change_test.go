@@ -235,7 +235,7 @@ func wrongWith(text []byte, chips map[string]Chip, c Chip, value any, works bool
 	if ok, problems := compiles(out); works && !ok {
 		return fmt.Sprintf("it worked before: %v", problems)
 	}
-	if after[c.Path].Words == c.Words && c.Picker == "value" {
+	if after[c.Path].Words == c.Words && (c.Picker == "value" || strings.Contains(fmt.Sprint(c.Value), "??")) {
 		return same // but for what people need not see, such as a text in place of a missing one
 	}
 	if after[c.Path].Words == c.Words {

@@ -97,7 +97,7 @@ func (w *writer) blank(path string, c sentence.Condition, p sentence.Piece) Piec
 	if term.Kind != "" && chip.Picker == "value" {
 		chip.Term = term.Kind
 	}
-	if term.Kind == sentence.Number && chip.Picker == "one" { // compared as a number, no name fits
+	if term.Kind == sentence.Number && (chip.Picker == "one" || chip.Picker == "text") { // compared as a number, no name or text fits
 		chip.Picker, chip.Term = "number", sentence.Number
 	}
 	return Piece{Chip: &chip}
