@@ -124,7 +124,7 @@ func TestToday(t *testing.T) {
 	uncertain, failed := itoa(d.runOf("tell-erp")), itoa(d.runOf("breaks"))
 	for _, want := range []string{
 		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/runs/` + failed + `/retry"`,
-		"The rule “broken” is not in use as it is written", "unknown name", "The webhook of the workspace default is not active",
+		"The rule “broken” is not in use as it is written", "unknown name", "Events do not arrive by the webhook of the workspace default",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)

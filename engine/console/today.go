@@ -29,6 +29,7 @@ type todayPage struct {
 // A need is something that needs a person, with its remedy.
 type need struct {
 	Title, Detail, Link string
+	Show                string // address of what it is about; may be empty
 	Buttons             []button
 	Urgent              bool
 }
@@ -36,6 +37,7 @@ type need struct {
 // A button is a form with one action.
 type button struct {
 	Label, Action string
+	Confirm       string // what it does, for one that asks first; may be empty
 	Fields        map[string]string
 }
 
@@ -116,6 +118,11 @@ func (c *Console) needs(q *request) ([]need, error) {
 			list = append(list, n)
 		}
 	}
+	outages, err := c.outageNeeds(q)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, outages...)
 	for _, part := range []struct {
 		state journal.State
 		since time.Time
@@ -219,7 +226,7 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 	found, _ := c.latestChecks(q)
 	for _, one := range found {
 		if !one.OK {
-			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			n := need{Title: c.checkTitle(q, one), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
 			if b, ok := c.repairButton(q.words(), one); ok {
 				n.Buttons = []button{b}
 			}
@@ -227,4 +234,12 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 		}
 	}
 	return list
+}
+
+// checkTitle says what a check found. The journal is of all workspaces.
+func (c *Console) checkTitle(q *request, one Check) string {
+	if one.Kind == CheckJournal {
+		return q.words().T("need.check.journal")
+	}
+	return q.words().T("need.check."+string(one.Kind), one.Workspace)
 }

@@ -30,7 +30,7 @@ var consolePages = table{
 	"need.check.service": {"The service of the workspace %s does not answer as it should", "O serviço da empresa %s não responde como deveria"},
 	"need.check.key":     {"The key of the workspace %s is refused or lacks scopes", "A chave da empresa %s é recusada ou faltam escopos"},
 	"need.check.clock":   {"The clock disagrees with that of the service (workspace %s)", "O relógio diverge do relógio do serviço (empresa %s)"},
-	"need.check.webhook": {"The webhook of the workspace %s is not active", "O webhook da empresa %s não está ativo"},
+	"need.check.webhook": {"Events do not arrive by the webhook of the workspace %s", "Os eventos não chegam pelo webhook da empresa %s"},
 
 	"rules.none":        {"There are no rules yet.", "Ainda não há regras."},
 	"rules.broken":      {"not in use as written", "não está em uso como escrita"},
