@@ -123,7 +123,7 @@ func TestToday(t *testing.T) {
 	}
 	uncertain, failed := itoa(d.runOf("tell-erp")), itoa(d.runOf("breaks"))
 	for _, want := range []string{
-		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/runs/` + failed + `/retry"`,
+		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/failed/retry"`, `name="runs" value="` + failed + `"`,
 		"The rule “broken” is not in use as it is written", "unknown name", "Events do not arrive by the webhook of the workspace default",
 	} {
 		if !strings.Contains(text, want) {

@@ -26,6 +26,8 @@ var consolePages = table{
 	"need.key.mend":      {"Check service.api_key and its scopes; the engine tries again by itself", "Verifique service.api_key e seus escopos; o motor tenta de novo sozinho"},
 	"need.uncertain":     {"“%s” for %s: nobody knows whether a call arrived", "“%s” para %s: ninguém sabe se uma chamada chegou"},
 	"need.failed":        {"“%s” for %s failed", "“%s” para %s falhou"},
+	"need.failed.many":   {"“%s” failed %s times", "“%s” falhou %s vezes"},
+	"need.failed.newest": {"Last at %s, for %s: %s", "Por último em %s, para %s: %s"},
 	"need.broken":        {"The rule “%s” is not in use as it is written", "A regra “%s” não está em uso como está escrita"},
 	"need.check.service": {"The service of the workspace %s does not answer as it should", "O serviço da empresa %s não responde como deveria"},
 	"need.check.key":     {"The key of the workspace %s is refused or lacks scopes", "A chave da empresa %s é recusada ou faltam escopos"},
@@ -85,6 +87,7 @@ var consolePages = table{
 	"standing.nothing":   {"changed nothing", "não alterou nada"},
 
 	"asked.cancel": {"it is to be cancelled", "será cancelada"},
+	"asked.dealt":  {"it counts as dealt with", "conta como resolvida"},
 	"asked.retry":  {"it is to be tried again", "será tentada de novo"},
 	"asked.done":   {"the call is to be taken as done", "a chamada será tida como feita"},
 	"asked.repeat": {"the call is to be made again", "a chamada será feita de novo"},
@@ -114,7 +117,7 @@ var consolePages = table{
 	"conversations.none":  {"No conversation was found.", "Nenhuma conversa foi encontrada."},
 	"conversations.help":  {"The beginning of a name or of a protocol number, or the end of a phone number, is enough.", "Basta o começo de um nome ou de um número de protocolo, ou o fim de um telefone."},
 
-	"today.all_failed": {"All that failed in the last 24 hours", "Tudo que falhou nas últimas 24 horas"},
+	"today.all_failed": {"All that failed and nobody has dealt with", "Tudo que falhou e ninguém resolveu"},
 	"mute.title":       {"Mute this conversation", "Silenciar esta conversa"},
 	"mute.is":          {"Muted", "Silenciada"},
 	"mute.by_rule":     {"by the rule", "pela regra"},
@@ -185,6 +188,7 @@ var consolePages = table{
 	"audit.mute":   {"muted", "silenciou"},
 	"audit.unmute": {"unmuted", "reativou as mensagens de"},
 	"audit.cancel": {"cancelled", "cancelou"},
+	"audit.dealt":  {"dealt with a failure", "resolveu uma falha"},
 	"audit.retry":  {"asked for another try", "pediu nova tentativa"},
 	"audit.done":   {"said that it arrived", "disse que chegou"},
 	"audit.repeat": {"said that it did not arrive", "disse que não chegou"},
