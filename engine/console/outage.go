@@ -165,7 +165,7 @@ func (c *Console) outageNeeds(q *request) (list []need, err error) {
 	}
 	w := q.words()
 	for _, o := range found {
-		n := need{Title: w.T("need.outage." + string(o.Kind)), Detail: c.outageWords(q, o), Link: "/health", Urgent: true}
+		n := need{Key: "outage " + o.Workspace + " " + string(o.Kind), Title: w.T("need.outage." + string(o.Kind)), Detail: c.outageWords(q, o), Link: "/health", Urgent: true}
 		if len(c.options.Workspaces) > 1 {
 			n.Title += " (" + o.Workspace + ")"
 		}

@@ -301,7 +301,7 @@ func TestLists(t *testing.T) {
 		batch = append(batch, e)
 	}
 	must(d.journal.Accept(t.Context(), batch))
-	rows := func(text string) int { return strings.Count(text, "<tr>\n") }
+	rows := func(text string) int { return strings.Count(text, "<tr data-row=") }
 	text := d.page("/events")
 	if got := rows(text); got != listSize || !strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the first page has %d events", got)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"path/filepath"
@@ -32,6 +33,7 @@ type todayPage struct {
 
 // A need is something that needs a person, with its remedy.
 type need struct {
+	Key                 string // by which a live page knows it again
 	Title, Detail, Link string
 	Show                string // address of what it is about; may be empty
 	Buttons             []button
@@ -137,7 +139,11 @@ func (c *Console) needs(q *request) ([]need, error) {
 		list = append(list, found...)
 	}
 	list = append(list, c.brokenNeeds(q)...)
-	return append(list, c.checkNeeds(q)...), nil
+	list = append(list, c.checkNeeds(q)...)
+	for i, n := range list {
+		list[i].Key = cmp.Or(n.Key, n.Link+" "+n.Title)
+	}
+	return list, nil
 }
 
 // heldNeed is about a hold. A pause that the service asked for ends by itself.
@@ -214,14 +220,16 @@ func (c *Console) failedNeeds(q *request) (list []need, err error) {
 		if v.Asked != "" {
 			continue // a request is pending already
 		}
-		key := v.Rule.Link + "\x00" + differs.ReplaceAllString(v.Standing, "")
+		key := v.Rule.Link + " " + differs.ReplaceAllString(v.Standing, "")
 		if groups[key] == nil {
 			order = append(order, key)
 		}
 		groups[key] = append(groups[key], v)
 	}
 	for _, key := range order {
-		list = append(list, failedNeed(q.words(), groups[key]))
+		n := failedNeed(q.words(), groups[key])
+		n.Key = key
+		list = append(list, n)
 	}
 	return list, nil
 }

@@ -26,6 +26,8 @@ var consoleHealth = table{
 	"outage.waits":         {"It is tried again by itself.", "Nova tentativa é feita sozinha."},
 	"outage.stop":          {"No rule acts until somebody lets it go on. What waits goes on then.", "Nenhuma regra age até alguém deixar continuar. O que espera continua então."},
 	"health.answered":      {"Last answered at %s.", "Última resposta às %s."},
+	"live.fresh":           {"%s new · show", "%s novas · mostrar"},
+	"live.changed":         {"Changed · show", "Mudou · mostrar"},
 	"button.show":          {"Show", "Mostrar"},
 	"button.stop":          {"Stop", "Parar"},
 
