@@ -80,3 +80,20 @@ func TestFailuresStay(t *testing.T) {
 		t.Errorf("cancel: %d", w.Code)
 	}
 }
+
+// TestGatheredCountsOnce shows that an event which a rule gathered and then did not fire for is
+// counted once among the reasons.
+func TestGatheredCountsOnce(t *testing.T) {
+	t.Parallel()
+	d := newEditorDesk(t)
+	d.write("hello.yaml", "rules:\n  - id: hello\n    name: A first word\n    when: message.received\n    gather: { quiet: 20s, at_most: 2m }\n    if: message.text == \"xyz\"\n    do:\n      - send_message: Hello\n")
+	if err := d.reload(); err != nil || d.set.Rule("hello") == nil {
+		t.Fatal(err, d.set.Broken)
+	}
+	d.says(marina, "Marina Souza", "Oi!")
+	d.pass(time.Minute)
+	text := d.page("/rules/default/hello/activity")
+	if !strings.Contains(text, "1 × · 100.0 %") || strings.Count(text, " × · ") != 1 {
+		t.Error(text)
+	}
+}
