@@ -61,6 +61,26 @@ func WhyOf(s *journal.Step) *phrases.Phrase {
 	return r.Why
 }
 
+// A Trouble is what a step that is repeated has met so far.
+type Trouble struct {
+	Failures int
+	Since    time.Time // when the first failure was
+	Reading  bool      // what the step needs could not be read; otherwise its call failed
+}
+
+// TroubleOf returns the trouble of an unfinished step; the zero value if it has none.
+func TroubleOf(s *journal.Step) Trouble {
+	var r struct {
+		Failures int
+		Since    time.Time
+		Intent   json.RawMessage
+	}
+	if s.State != journal.StepOpen || s.Error == "" || json.Unmarshal(s.Record, &r) != nil {
+		return Trouble{}
+	}
+	return Trouble{Failures: r.Failures, Since: r.Since, Reading: len(r.Intent) == 0}
+}
+
 // plainValue decodes a recorded value for people; one that cannot be decoded is shown as it is.
 func plainValue(raw json.RawMessage) any {
 	if len(raw) == 0 {

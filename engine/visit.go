@@ -143,8 +143,11 @@ func (v *visit) answerRequests(ctx context.Context) error {
 		switch {
 		case ask.What == journal.AskCancel && !r.State.Finished():
 			v.finish(r, journal.Cancelled, ask.Said())
-		case ask.What == journal.AskRetry && r.State == journal.FailedRun:
+		case ask.What == journal.AskRetry && r.State.Allows(ask.What):
 			err = v.retry(r)
+		case ask.What == journal.AskDealt && r.State.Allows(ask.What):
+			r.State = journal.Dealt
+			v.touch(r)
 		case (ask.What == journal.AskDone || ask.What == journal.AskRepeat) && r.State == journal.Uncertain:
 			err = v.resolve(r, ask.What)
 		}

@@ -85,6 +85,7 @@ type observed struct {
 	cardGet   atomic.Bool // a GET of one card has succeeded
 	noCardGet atomic.Bool // a GET of one card failed for a card that the list shows
 	ahead     atomic.Int64
+	calls     callLog
 }
 
 // Ahead is how far the service's clock is ahead of ours, by the Date of its last answer; negative

@@ -178,11 +178,13 @@ func (c *Client) send(ctx context.Context, r request, address *url.URL, content 
 		e := c.broken(r.op, err, timeout)
 		e.Uncertain = r.op.Changes() && left
 		c.logCall(ctx, r.op, start, e)
+		c.learned.calls.record(r.op, c.now(), e)
 		return reply{}, e
 	}
 	c.compareClocks(start, a.header.Get("Date"))
 	out, e := c.read(r, a, b.Bytes(), timeout)
 	c.logCall(ctx, r.op, start, e)
+	c.learned.calls.record(r.op, c.now(), e)
 	return out, e
 }
 

@@ -158,7 +158,7 @@ func (c *Console) reloadHolds(q *request) {
 // ask records a request for a run.
 func (c *Console) ask(q *request) error {
 	what := journal.AskKind(q.r.PathValue("what"))
-	if !slices.Contains([]journal.AskKind{journal.AskCancel, journal.AskRetry, journal.AskDone, journal.AskRepeat}, what) {
+	if !slices.Contains(askKinds, what) {
 		return errNotFound
 	}
 	r, err := c.findRun(q)
@@ -168,15 +168,51 @@ func (c *Console) ask(q *request) error {
 	if !r.State.Allows(what) {
 		return problem(http.StatusConflict, "error.state", q.words().Or("state.", string(r.State)))
 	}
+	if err := c.askRun(q, r, what); err != nil {
+		return err
+	}
+	return q.back("asked")
+}
+
+var askKinds = []journal.AskKind{journal.AskCancel, journal.AskRetry, journal.AskDealt, journal.AskDone, journal.AskRepeat}
+
+// askRun records what a person asks of a run.
+func (c *Console) askRun(q *request, r *journal.Run, what journal.AskKind) error {
 	reason := words.Cut(q.r.PostFormValue("reason"), 200)
-	err = q.change(string(what), "run "+itoa(r.ID)+" ("+r.Workspace+"/"+r.Rule+")", reason, func() error {
+	err := q.change(string(what), "run "+itoa(r.ID)+" ("+r.Workspace+"/"+r.Rule+")", reason, func() error {
 		return c.options.Journal.Ask(q.ctx(), q.now, r.ID, journal.Ask{What: what, Reason: reason, At: q.now})
 	})
 	if errors.Is(err, journal.ErrNoRun) {
 		return errNotFound
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// askFailed records the same request for several failed runs: exactly those that the person saw. A
+// run that is not failed any more is left as it is.
+func (c *Console) askFailed(q *request) error {
+	what, ids := journal.AskKind(q.r.PathValue("what")), strings.Fields(q.r.PostFormValue("runs"))
+	if what != journal.AskRetry && what != journal.AskDealt {
+		return errNotFound
+	}
+	if len(ids) == 0 || len(ids) > needsFailed {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	for _, id := range ids {
+		n, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return problem(http.StatusBadRequest, "error.form")
+		}
+		r, err := c.options.Journal.FindRun(q.ctx(), n)
+		if errors.Is(err, journal.ErrNoRun) || err == nil && (r.State != journal.FailedRun || r.Asked != nil) {
+			continue
+		}
+		if err == nil {
+			err = c.askRun(q, r, what)
+		}
+		if err != nil && !errors.Is(err, errNotFound) {
+			return err
+		}
 	}
 	return q.back("asked")
 }

@@ -64,6 +64,9 @@ type Options struct {
 	// Accept records events for the engine, each id once. Without it, rules are not started by hand.
 	Accept func(ctx context.Context, events ...rules.Event) ([]bool, error)
 
+	// Calls returns how the service has answered the engine's calls. May be nil.
+	Calls func() []Calls
+
 	// Limits returns the state of the rate limiters. May be nil.
 	Limits func() []Limit
 
@@ -173,6 +176,10 @@ const (
 	CheckClock        CheckKind = "clock"        // that ours and the service's agree
 	CheckWebhook      CheckKind = "webhook"      // that it is active
 	CheckSubscription CheckKind = "subscription" // that the webhook's subscription is managed
+	CheckJournal      CheckKind = "journal"      // that it can be written
+	CheckSends        CheckKind = "sends"        // that calls with an effect are answered; the console knows it from real calls
+	CheckReads        CheckKind = "reads"        // the same of calls that read
+	CheckOthers       CheckKind = "others"       // the same of calls to other systems
 	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console checks it itself
 )
 

@@ -181,6 +181,12 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 		return d.engine.Accept(ctx, events...)
 	}
 	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
+	d.options.Calls = func() (list []Calls) {
+		for _, one := range d.client.Calls() {
+			list = append(list, Calls{"default", one})
+		}
+		return list
+	}
 	d.options.Limits = func() []Limit {
 		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}
 	}

@@ -43,8 +43,11 @@ func TestFamilies(t *testing.T) {
 	for _, k := range []journal.HoldKind{journal.HoldPerson, journal.HoldSafety, journal.HoldRate, journal.HoldKey} {
 		keys = append(keys, "hold.kind."+string(k), "rules.held."+string(k))
 	}
-	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes} {
+	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes, CheckJournal} {
 		keys = append(keys, "check."+string(k), "need.check."+string(k))
+	}
+	for _, k := range []CheckKind{CheckSends, CheckReads, CheckOthers} {
+		keys = append(keys, "check."+string(k), "need.outage."+string(k))
 	}
 	for _, name := range append(picture.Ends, menu...) {
 		if slices.Contains(menu, name) {

@@ -61,6 +61,9 @@ func (c *Console) health(q *request) error {
 	p.Memory = int64(memory.Sys)
 	var found []Check
 	found, p.Looked = c.latestChecks(q)
+	if found, err = c.callChecks(q, found); err != nil {
+		return err
+	}
 	for _, one := range found {
 		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
 		if one.Kind == CheckWebhook && one.Delivery != "" {

@@ -26,9 +26,12 @@ type live struct {
 	waiting map[chan struct{}]bool
 	closed  chan struct{}
 	once    sync.Once
+	every   time.Duration // shortest time between two notifications of a page
 }
 
-func newLive() *live { return &live{waiting: map[chan struct{}]bool{}, closed: make(chan struct{})} }
+func newLive() *live {
+	return &live{waiting: map[chan struct{}]bool{}, closed: make(chan struct{}), every: liveEvery}
+}
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
@@ -98,7 +101,7 @@ func (c *Console) stream(q *request) error {
 			return nil
 		case <-c.live.closed:
 			return nil
-		case <-time.After(liveEvery):
+		case <-time.After(c.live.every):
 		}
 	}
 	return nil

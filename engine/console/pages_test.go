@@ -123,8 +123,8 @@ func TestToday(t *testing.T) {
 	}
 	uncertain, failed := itoa(d.runOf("tell-erp")), itoa(d.runOf("breaks"))
 	for _, want := range []string{
-		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/runs/` + failed + `/retry"`,
-		"The rule “broken” is not in use as it is written", "unknown name", "The webhook of the workspace default is not active",
+		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/failed/retry"`, `name="runs" value="` + failed + `"`,
+		"The rule “broken” is not in use as it is written", "unknown name", "Events do not arrive by the webhook of the workspace default",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
@@ -301,7 +301,7 @@ func TestLists(t *testing.T) {
 		batch = append(batch, e)
 	}
 	must(d.journal.Accept(t.Context(), batch))
-	rows := func(text string) int { return strings.Count(text, "<tr>\n") }
+	rows := func(text string) int { return strings.Count(text, "<tr data-row=") }
 	text := d.page("/events")
 	if got := rows(text); got != listSize || !strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the first page has %d events", got)

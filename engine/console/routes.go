@@ -49,6 +49,7 @@ var pageRoutes = []route{
 	{"GET /rules/{workspace}/{rule}/start", Operator, (*Console).askStart},
 	{"POST /rules/{workspace}/{rule}/start", Operator, (*Console).start},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
+	{"POST /failed/{what}", Operator, (*Console).askFailed},
 	{"POST /simulator/{what}", Editor, (*Console).play},
 	{"POST /logout", Viewer, (*Console).logout},
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,6 +144,8 @@ func (c *Console) reasons(q *request, w *Workspace, id string, r *rules.Rule) (l
 	if err != nil {
 		return nil, err
 	}
+	// What was gathered has its own outcome later: it would count twice.
+	found = slices.DeleteFunc(found, func(r journal.Reason) bool { return r.Outcome == journal.Gathered })
 	all := 0
 	for _, r := range found {
 		all += r.N

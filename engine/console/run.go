@@ -150,7 +150,7 @@ func (c *Console) findRun(q *request) (*journal.Run, error) {
 
 // asksOf returns the requests that are possible for a run in a state.
 func asksOf(s journal.State) []journal.AskKind {
-	all := []journal.AskKind{journal.AskRetry, journal.AskDone, journal.AskRepeat, journal.AskCancel}
+	all := []journal.AskKind{journal.AskRetry, journal.AskDealt, journal.AskDone, journal.AskRepeat, journal.AskCancel}
 	return slices.DeleteFunc(all, func(what journal.AskKind) bool { return !s.Allows(what) })
 }
 

@@ -18,7 +18,7 @@ import (
 
 // runStates are the states of a run, in the order of its life.
 var runStates = []journal.State{
-	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun,
+	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun, journal.Dealt,
 }
 
 // runsPage lists runs.
@@ -188,7 +188,7 @@ func (c *Console) standing(q *request, r *journal.Run) string {
 			return w.T(words, list)
 		}
 		return w.T("standing.nothing")
-	case journal.Uncertain, journal.FailedRun:
+	case journal.Uncertain, journal.FailedRun, journal.Dealt:
 		return cmp.Or(troubleOf(w, r, journal.StepFailed, journal.StepUncertain), w.Told(r.Reason, r.Why))
 	}
 	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == journal.Cancelled {

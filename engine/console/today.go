@@ -1,14 +1,19 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/picture"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -28,14 +33,18 @@ type todayPage struct {
 
 // A need is something that needs a person, with its remedy.
 type need struct {
+	Key                 string // by which a live page knows it again
 	Title, Detail, Link string
+	Show                string // address of what it is about; may be empty
 	Buttons             []button
 	Urgent              bool
+	Failed              bool // it is about runs that failed
 }
 
 // A button is a form with one action.
 type button struct {
 	Label, Action string
+	Confirm       string // what it does, for one that asks first; may be empty
 	Fields        map[string]string
 }
 
@@ -50,8 +59,9 @@ type figure struct {
 const failedLink = "/runs?since=24h&state=failed"
 
 const (
-	needsRuns = 10 // runs of a kind that are listed
-	needsMost = 40
+	needsRuns   = 10 // runs of a kind that are listed
+	needsMost   = 40
+	needsFailed = 200 // failed runs that are grouped
 )
 
 // today shows the overview: what needs a person, the last 24 hours.
@@ -94,8 +104,8 @@ func (c *Console) today(q *request) error {
 	p.Chart = picture.Hours(w, p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)
-	if sum(journal.CountRuns, string(journal.FailedRun)) > needsRuns {
-		p.Failed = failedLink
+	if slices.ContainsFunc(needs, func(n need) bool { return n.Failed }) {
+		p.Failed = "/runs?state=failed"
 	}
 	return q.show("today", "today", w.T("nav.today"), p)
 }
@@ -116,18 +126,24 @@ func (c *Console) needs(q *request) ([]need, error) {
 			list = append(list, n)
 		}
 	}
-	for _, part := range []struct {
-		state journal.State
-		since time.Time
-	}{{journal.Uncertain, time.Time{}}, {journal.FailedRun, q.now.Add(-24 * time.Hour)}} {
-		found, err := c.runNeeds(q, part.state, part.since)
+	outages, err := c.outageNeeds(q)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, outages...)
+	for _, part := range []func(*request) ([]need, error){c.uncertainNeeds, c.failedNeeds} {
+		found, err := part(q)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, found...)
 	}
 	list = append(list, c.brokenNeeds(q)...)
-	return append(list, c.checkNeeds(q)...), nil
+	list = append(list, c.checkNeeds(q)...)
+	for i, n := range list {
+		list[i].Key = cmp.Or(n.Key, n.Link+" "+n.Title)
+	}
+	return list, nil
 }
 
 // heldNeed is about a hold. A pause that the service asked for ends by itself.
@@ -158,9 +174,9 @@ func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool
 	return n, true
 }
 
-// runNeeds is about runs in a state that only a person ends.
-func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]need, error) {
-	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: state, Since: since, Limit: needsRuns})
+// uncertainNeeds is about runs that only a person can let go on.
+func (c *Console) uncertainNeeds(q *request) ([]need, error) {
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: journal.Uncertain, Limit: needsRuns})
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +190,8 @@ func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]
 		if v.Asked != "" {
 			continue // a request is pending already
 		}
-		n := need{Title: w.T("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == journal.Uncertain}
-		for _, what := range asksOf(state) {
+		n := need{Title: w.T("need.uncertain", v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: true}
+		for _, what := range asksOf(journal.Uncertain) {
 			if what != journal.AskCancel {
 				n.Buttons = append(n.Buttons, button{Label: w.T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
 			}
@@ -183,6 +199,58 @@ func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]
 		list = append(list, n)
 	}
 	return list, nil
+}
+
+// differs is what differs between errors that are the same to people: ids and long numbers.
+var differs = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\+?\d{5,}`)
+
+// failedNeeds is about runs that failed and that nobody has dealt with, by rule and error.
+func (c *Console) failedNeeds(q *request) (list []need, err error) {
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: journal.FailedRun, Limit: needsFailed})
+	if err != nil {
+		return nil, err
+	}
+	views, err := c.runViews(q, runs)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[string][]runView{}
+	var order []string
+	for _, v := range views {
+		if v.Asked != "" {
+			continue // a request is pending already
+		}
+		key := v.Rule.Link + " " + differs.ReplaceAllString(v.Standing, "")
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], v)
+	}
+	for _, key := range order {
+		n := failedNeed(q.words(), groups[key])
+		n.Key = key
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// failedNeed is about runs that failed in the same way, the newest first.
+func failedNeed(w words.Language, group []runView) need {
+	v, suffix, n := group[0], "", need{Failed: true}
+	if len(group) == 1 {
+		n.Title, n.Detail, n.Link = w.T("need.failed", v.Rule.Name, v.Lane.Label), v.Standing, v.Link
+	} else {
+		n.Title, n.Detail = w.T("need.failed.many", v.Rule.Name, w.Number(len(group))), w.T("need.failed.newest", w.Brief(v.Started), v.Lane.Label, v.Standing)
+		n.Link, suffix = "/runs?state=failed&rule="+escapeQuery(v.Rule.ID), ".all"
+	}
+	var ids []string
+	for _, v := range group {
+		ids = append(ids, itoa(v.ID))
+	}
+	for _, what := range asksOf(journal.FailedRun) {
+		n.Buttons = append(n.Buttons, button{Label: w.T("button." + string(what) + suffix), Action: "/failed/" + string(what), Fields: map[string]string{"runs": strings.Join(ids, " ")}})
+	}
+	return n
 }
 
 // brokenNeeds is about rules that are not in use as they are written.
@@ -219,7 +287,7 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 	found, _ := c.latestChecks(q)
 	for _, one := range found {
 		if !one.OK {
-			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			n := need{Title: c.checkTitle(q, one), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
 			if b, ok := c.repairButton(q.words(), one); ok {
 				n.Buttons = []button{b}
 			}
@@ -227,4 +295,12 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 		}
 	}
 	return list
+}
+
+// checkTitle says what a check found. The journal is of all workspaces.
+func (c *Console) checkTitle(q *request, one Check) string {
+	if one.Kind == CheckJournal {
+		return q.words().T("need.check.journal")
+	}
+	return q.words().T("need.check."+string(one.Kind), one.Workspace)
 }

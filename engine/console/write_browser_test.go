@@ -115,6 +115,7 @@ func TestAPersonWrites(t *testing.T) {
 	if runs := must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "away"})); len(runs) != before+1 || runs[0].Stage != rules.Live {
 		t.Fatalf("%d runs", len(runs)-before)
 	}
+	b.click(".news button") // the list was not empty, so the new run waits to be asked for
 	b.click(fmt.Sprintf(`a[href="/runs/%d"]`, d.runOf("away")))
 	b.sees("Steps over time")
 	b.click(".steps details summary")

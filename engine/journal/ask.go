@@ -44,6 +44,7 @@ const (
 	AskCancel AskKind = "cancel"
 	AskRetry  AskKind = "retry"  // to a failed run: repeat the step that failed
 	AskDone   AskKind = "done"   // to an uncertain run: the call had its effect
+	AskDealt  AskKind = "dealt"  // to a failed run: a person has dealt with it
 	AskRepeat AskKind = "repeat" // to an uncertain run: the call had no effect, repeat it
 )
 
@@ -53,6 +54,8 @@ func (s State) Allows(what AskKind) bool {
 	case AskCancel:
 		return !s.Finished()
 	case AskRetry:
+		return s == FailedRun || s == Dealt
+	case AskDealt:
 		return s == FailedRun
 	case AskDone, AskRepeat:
 		return s == Uncertain

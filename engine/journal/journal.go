@@ -240,11 +240,12 @@ const (
 	Stopped   State = "stopped" // by a stop or stop_if step
 	Cancelled State = "cancelled"
 	FailedRun State = "failed"
+	Dealt     State = "dealt" // it failed, and a person has dealt with that
 )
 
 // Finished reports whether the state is final.
 func (s State) Finished() bool {
-	return s == Done || s == Stopped || s == Cancelled || s == FailedRun
+	return s == Done || s == Stopped || s == Cancelled || s == FailedRun || s == Dealt
 }
 
 // A Run is one execution of a rule for an event.

@@ -252,6 +252,14 @@ func LaneSearches(text string) []LaneSearch {
 	return list
 }
 
+// IsWhole reports whether the search is a whole protocol number of the lane, and not the beginning
+// of one.
+func (s LaneSearch) IsWhole(k Known) bool {
+	return s.Kind == MentionProtocol && slices.ContainsFunc(k[s.Kind], func(t KnownText) bool {
+		return slices.Contains(Mention{s.Kind, t.Text}.indexKeys(), s.Prefixes[0]) || strings.TrimLeft(strings.Join(nameWords(t.Text), ""), "0") == s.Prefixes[0]
+	})
+}
+
 // Fits reports whether a lane matches: one of its texts has keys for all prefixes.
 func (s LaneSearch) Fits(k Known) bool {
 	return slices.ContainsFunc(k[s.Kind], func(t KnownText) bool {

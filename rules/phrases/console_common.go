@@ -30,6 +30,9 @@ var consoleFrame = table{
 	"button.reckon":        {"Work it out", "Fazer a conta"},
 	"button.sure":          {"Yes:", "Sim:"},
 	"button.retry":         {"Try again", "Tentar de novo"},
+	"button.dealt":         {"Dealt with", "Já resolvido"},
+	"button.retry.all":     {"Try all again", "Tentar todas de novo"},
+	"button.dealt.all":     {"All dealt with", "Todas já resolvidas"},
 	"button.cancel":        {"Cancel", "Cancelar"},
 	"button.done":          {"It arrived: go on", "Chegou: continuar"},
 	"button.repeat":        {"It did not arrive: send again", "Não chegou: enviar de novo"},
@@ -97,6 +100,7 @@ var consoleFrame = table{
 	"state.stopped":   {"stopped", "parada"},
 	"state.cancelled": {"cancelled", "cancelada"},
 	"state.failed":    {"failed", "falhou"},
+	"state.dealt":     {"dealt with", "resolvida"},
 
 	"end.done":      {"done", "concluídas"},
 	"end.shadow":    {"shadow", "sombra"},

@@ -68,6 +68,7 @@ var explanations = table{
 	"explain.state.stopped":   {"stopped", "parada"},
 	"explain.state.cancelled": {"cancelled", "cancelada"},
 	"explain.state.failed":    {"failed", "falhou"},
+	"explain.state.dealt":     {"dealt with after it failed", "resolvida por alguém depois de falhar"},
 
 	"explain.outcome.fired":    {"fired", "disparou"},
 	"explain.outcome.false":    {"false", "uma condição não era verdadeira"},

@@ -68,8 +68,13 @@ func asksFinished(c *check) {
 	l = c.claimLane(noon, "a")
 	c.equal("runs", len(l.Runs), 1)
 	c.equal("state", l.Runs[0].State, journal.FailedRun)
+	l.Runs[0].State = journal.Dealt
 	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true, Next: noon})
 	c.equal("runs after the answer", len(c.claimLane(noon, "a").Runs), 0)
+	c.equal("state after the answer", c.find(r.ID).State, journal.Dealt)
+	failed, err := c.ListRuns(c.Context(), journal.RunFilter{State: journal.FailedRun})
+	c.ok(err)
+	c.equal("failed runs that nobody has dealt with", len(failed), 0)
 }
 
 func asksAgain(c *check) {

@@ -87,6 +87,15 @@ func mentionsFound(c *check) {
 	} {
 		c.equal(fmt.Sprintf("found by %q", one.text), c.followAndFind(one.text), one.want)
 	}
+	c.acceptMention(0, "5", "Ana", "+55 11 91234-2026", "2026-1")
+	c.acceptMention(0, "6", "Bia", "+55 11 91234-5678", "2026-10")
+	c.acceptMention(0, "7", "Caio", "+55 11 99920-2610", "2026-11")
+	c.equal("a whole protocol number", c.followAndFind("2026-1"), []string{"5"})
+	c.equal("another one, and whose phone ends so", c.followAndFind("2026-10"), []string{"6"})
+	c.equal("the beginning of some", c.followAndFind("2026-"), []string{"5", "6", "7"})
+	c.equal("by the end of the phone", c.followAndFind("5678"), []string{"6"})
+	c.acceptMention(0, "8", "Davi", "", "AT-5678")
+	c.equal("by the end of a phone, and by a protocol number", c.followAndFind("5678"), []string{"6", "8"})
 	c.acceptMention(2*day, "2", "João Silvério", "", "")
 	c.equal("the newest first", c.followAndFind("silv"), []string{"2", "1"})
 	one, err := c.statistics().FindLanes(c.Context(), "silv", 1)

@@ -59,12 +59,14 @@ func prunes(c *check) {
 		seq[e.ID] = e.Seq
 	}
 	waiting, gathered, done, late := run("a", "r", "", "waiting"), run("a", "r", "", "gathered"), run("a", "r", "", "done"), run("a", "r", "", "late")
+	dealt := run("a", "r", "", "dealt")
+	dealt.State, dealt.Event, dealt.FinishedAt = journal.Dealt, seq["of a done run"], noon
 	waiting.State, waiting.Event, waiting.Steps = journal.Waiting, seq["of a waiting run"], []*journal.Step{{Verb: "wait"}}
 	gathered.State, gathered.Event, gathered.Gathered = journal.Waiting, seq["gathered 2"], []int64{seq["gathered 1"], seq["gathered 2"]}
 	done.State, done.Event, done.FinishedAt = journal.Done, seq["of a done run"], noon
 	late.State, late.Event, late.FinishedAt = journal.Done, seq["recent"], at(2*day)
 	c.save(l, journal.Change{Decided: l.Events, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{seq["being gathered"]}, Quiet: 90 * day}},
-		Starts: []*journal.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, late)}})
+		Starts: []*journal.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, dealt), start(rules.Parallel, late)}})
 
 	c.pruneAll(at(keep - time.Hour))
 	c.hasEvent("plain", true)
@@ -89,8 +91,10 @@ func prunes(c *check) {
 	read, err := c.Events(c.Context(), seq["plain"], seq["recent"])
 	c.ok(err)
 	c.equal("read", ids(read), []string{"recent"})
-	if _, err := c.FindRun(c.Context(), done.ID); !errors.Is(err, journal.ErrNoRun) {
-		c.Errorf("a run that was done: %v", err)
+	for _, r := range []*journal.Run{done, dealt} {
+		if _, err := c.FindRun(c.Context(), r.ID); !errors.Is(err, journal.ErrNoRun) {
+			c.Errorf("a run that was %s: %v", r.State, err)
+		}
 	}
 	c.find(late.ID)
 	c.equal("steps of the waiting run", len(c.find(waiting.ID).Steps), 1)

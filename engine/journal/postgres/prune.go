@@ -34,7 +34,7 @@ const (
 	// deleteRuns deletes runs with their steps. A run with a request stays until the request is
 	// answered.
 	deleteRuns = `WITH gone AS (DELETE FROM quando.runs WHERE id IN (SELECT id FROM quando.runs
-			WHERE state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at < $1 AND asked IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id),
+			WHERE state IN ('done', 'stopped', 'cancelled', 'failed', 'dealt') AND finished_at < $1 AND asked IS NULL LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id),
 		steps AS (DELETE FROM quando.steps s USING gone WHERE s.run = gone.id)
 		SELECT count(*) FROM gone`
 	deleteEvents = `WITH gone AS (DELETE FROM quando.events WHERE seq IN (SELECT seq FROM quando.events WHERE data IS NULL AND received_at < $1 LIMIT $2) RETURNING 1) SELECT count(*) FROM gone`

@@ -72,7 +72,7 @@ var Consistencies = []Consistency{
 	},
 	{
 		"a run is finished when its state is a last one", []string{"runs"},
-		`SELECT r.id FROM runs r WHERE r.finished <> (r.state IN ('done', 'stopped', 'cancelled', 'failed'))`,
+		`SELECT r.id FROM runs r WHERE r.finished <> (r.state IN ('done', 'stopped', 'cancelled', 'failed', 'dealt'))`,
 		"runs whose state and end disagree: %s",
 	},
 	{

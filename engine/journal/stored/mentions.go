@@ -20,10 +20,13 @@ type LaneFinder struct {
 	Lanes func(ctx context.Context, k Keys, found func(journal.Who, journal.Known)) error // passes the lanes that have one of the keys to a function
 }
 
-// Find returns the lanes that match a search text, those with the latest mention first.
+// Find returns the lanes that match a search text, those with the latest mention first. A text that
+// is a whole protocol number finds that one and no longer numbers; people also search by the last
+// few digits of a phone, so these are found too.
 func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	type lane struct{ workspace, name string }
-	found := map[lane]journal.Who{}
+	found, whole := map[lane]journal.Who{}, map[lane]journal.Who{}
+	isWhole := false
 	for _, s := range journal.LaneSearches(text) {
 		keys, err := f.rarest(ctx, s)
 		if err != nil {
@@ -33,10 +36,17 @@ func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal
 			if s.Fits(known) {
 				found[lane{w.Workspace, w.Lane}] = w
 			}
+			if s.IsWhole(known) || s.Kind == journal.MentionPhone && len(s.Prefixes[0]) <= fewDigits && s.Fits(known) {
+				whole[lane{w.Workspace, w.Lane}] = w
+				isWhole = isWhole || s.Kind == journal.MentionProtocol
+			}
 		})
 		if err != nil {
 			return nil, err
 		}
+	}
+	if isWhole {
+		found = whole
 	}
 	list := slices.AppendSeq([]journal.Who{}, maps.Values(found))
 	slices.SortFunc(list, func(a, b journal.Who) int {
@@ -47,6 +57,9 @@ func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal
 	})
 	return list[:min(len(list), limit)], nil
 }
+
+// fewDigits is how many digits at the end of a phone may also be a protocol number.
+const fewDigits = 5
 
 // rarest returns the keys with the prefix that the fewest keys have.
 func (f LaneFinder) rarest(ctx context.Context, s journal.LaneSearch) (Keys, error) {

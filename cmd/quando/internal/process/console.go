@@ -25,7 +25,7 @@ import (
 // newConsole builds the console. It reads the state of the process on each request.
 func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	o := console.Options{
-		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Calls: p.calls, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:         p.present,
 		ReloadHolds: func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
 		Accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
@@ -106,7 +106,16 @@ func (p *Process) checks(ctx context.Context) []console.Check {
 	for range p.Units {
 		<-done
 	}
-	return slices.Concat(parts...)
+	return append(slices.Concat(parts...), p.diskCheck(ctx))
+}
+
+// diskCheck writes to the journal: what cannot be recorded is not handled.
+func (p *Process) diskCheck(ctx context.Context) console.Check {
+	check := console.Check{Kind: console.CheckJournal, OK: true}
+	if err := p.Recorder.write(ctx); err != nil {
+		check.OK, check.Detail = false, redact.Text(err.Error())
+	}
+	return check
 }
 
 // check checks the service of a workspace.
@@ -147,13 +156,16 @@ func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 	list = append(list, u.subscriptionCheck()...)
 	for _, h := range u.ownHooks(hooks) {
 		c := one(console.CheckWebhook, h.Active, "%s", h.URL)
-		c.Mends = true
+		c.Mends = !h.Active
 		if deliveries, err := client.ListDeliveries(ctx, h.ID); err == nil {
 			for _, d := range deliveries {
 				if d.At.After(c.At) {
 					c.Delivery, c.At = d.Status, d.At
 				}
 			}
+		}
+		if c.Delivery == "failed" || c.Delivery == "retrying" {
+			c.OK = false // whatever it is called, nothing arrives
 		}
 		list = append(list, c)
 	}
@@ -194,6 +206,16 @@ func (p *Process) mend(ctx context.Context, workspace string, kind console.Check
 		}
 	}
 	return nil
+}
+
+// calls returns how the service of each workspace has answered.
+func (p *Process) calls() (list []console.Calls) {
+	for _, u := range p.Units {
+		for _, one := range u.Client.Calls() {
+			list = append(list, console.Calls{Workspace: u.Name, Calls: one})
+		}
+	}
+	return list
 }
 
 // limits returns the state of each workspace's rate limiter.

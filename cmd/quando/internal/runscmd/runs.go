@@ -21,7 +21,7 @@ import (
 
 // runStates are the states of a run, in the order of its life.
 var runStates = []journal.State{
-	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun,
+	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun, journal.Dealt,
 }
 
 // NewRuns returns the command runs, which lists runs, with the commands below it.
@@ -33,7 +33,7 @@ func NewRuns() *cobra.Command {
 		Short: "List what rules have done and are doing; show, cancel, retry or resolve a run",
 		Long: `Runs lists the runs of the journal, the newest first: which rule, since when, where it stands and why. It works while an engine runs.
 
-A run is queued, running, waiting, held or uncertain, and in the end done, stopped, cancelled or failed. An uncertain one waits for a person to
+A run is queued, running, waiting, held or uncertain, and in the end done, stopped, cancelled or failed, or dealt with by a person after it failed. An uncertain one waits for a person to
 say what became of a call: see quando runs resolve. The runs of a shadow rule show what it would have done.`,
 		Example: `  quando runs
   quando runs --state failed --since 1d
@@ -227,7 +227,7 @@ func stateColour(c cli.Palette, s journal.State) func(string) string {
 		return c.Green
 	case journal.FailedRun, journal.Uncertain, journal.Held:
 		return c.Red
-	case journal.Stopped, journal.Cancelled:
+	case journal.Stopped, journal.Cancelled, journal.Dealt:
 		return c.Dim
 	}
 	return c.Yellow

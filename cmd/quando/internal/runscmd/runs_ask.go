@@ -118,7 +118,7 @@ func whyImpossible(r *journal.Run, what journal.AskKind) string {
 		return fmt.Sprintf("run %d is finished (%s): there is nothing to cancel", r.ID, r.State)
 	case what == journal.AskRetry && r.State == journal.Uncertain:
 		return fmt.Sprintf("run %d is uncertain, not failed: find out what became of the call, then use quando runs resolve %d --done or --repeat", r.ID, r.ID)
-	case what == journal.AskRetry && r.State != journal.FailedRun:
+	case what == journal.AskRetry && !r.State.Allows(what):
 		return fmt.Sprintf("run %d is %s: only a failed run can be retried", r.ID, r.State)
 	case (what == journal.AskDone || what == journal.AskRepeat) && r.State == journal.FailedRun:
 		return fmt.Sprintf("run %d has failed, and nothing about it is uncertain: use quando runs retry %d", r.ID, r.ID)

@@ -35,7 +35,7 @@ func (v *View) standingAlone(r *journal.Run) string {
 			return wouldHave(r)
 		}
 		return verbs(r, journal.StepDone)
-	case journal.Uncertain, journal.FailedRun:
+	case journal.Uncertain, journal.FailedRun, journal.Dealt:
 		return stepTrouble(r)
 	}
 	return r.Reason
@@ -93,6 +93,8 @@ func AskWords(k journal.AskKind) string {
 		return "it is to be cancelled"
 	case journal.AskRetry:
 		return "the step that failed is to be taken once more"
+	case journal.AskDealt:
+		return "somebody has dealt with it"
 	case journal.AskDone:
 		return "the call is to be taken as done"
 	case journal.AskRepeat:

@@ -175,6 +175,14 @@ func (w Language) Brief(t time.Time) string {
 	return t.Format("2 Jan 15:04")
 }
 
+// Hour writes the time of a moment of today, and of others the day too.
+func (w Language) Hour(t, now time.Time) string {
+	if t.Format(time.DateOnly) == now.In(t.Location()).Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return w.Brief(t)
+}
+
 // Length writes a length of time with the two largest units.
 func (w Language) Length(d time.Duration) string {
 	if d < 0 {
