@@ -210,11 +210,6 @@ func (c Card) Folds() bool {
 // Waits reports whether a card waits for something, of which its question asks.
 func (c Card) Waits() bool { return c.Verb == "wait_for" }
 
-// Said returns what of the rest belongs to the rule in words: all but what a result is called.
-func (c Card) Said() []Chip {
-	return slices.DeleteFunc(slices.Clone(c.More), func(chip Chip) bool { return chip.Path == c.Path+"/id" })
-}
-
 // Ways returns how many ways come before the last one, which is taken otherwise.
 func (c Card) Ways() int {
 	n := len(c.Branches)
