@@ -109,7 +109,7 @@ func TestTheMenu(t *testing.T) {
 			press("Done"),
 		},
 		block: "Ask and wait for an answer",
-		says:  []string{"What is it about?", "1 - Buy", "3 - Complain"},
+		says:  []string{"What is it about?\n1 - Buy\n2 - Help\n3 - Complain"},
 		acts: func(s *simulated) {
 			s.writes("Rosa Prado", "Hello")
 			s.sees("1 - Buy")
