@@ -144,3 +144,28 @@ func (n *ContactFields) whole(f fields) bool {
 	return hasAll(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && hasAll(f, asEveryID, orNull, n.LabelIDs) &&
 		hasAll(f, asBool, notNull, n.Blocked) && hasAll(f, asID, orNull, n.ChannelID)
 }
+
+var (
+	opListLabels = Operation{"GET", "/labels", "contacts:read"}
+)
+
+var labelOperations = []Operation{opListLabels}
+
+// Label marks contacts, conversations and cards.
+type Label struct {
+	ID    string
+	Name  string
+	Color string
+	Raw   map[string]any
+}
+
+// DecodeLabel reads a label through the profile.
+func DecodeLabel(raw map[string]any, p *Profile) Label {
+	f, n := fields(raw), &p.Label
+	return Label{ID: f.id(n.ID), Name: f.str(n.Name), Color: f.str(n.Color), Raw: raw}
+}
+
+// ListLabels lists all labels.
+func (c *Client) ListLabels(ctx context.Context) ([]Label, error) {
+	return all(ctx, c, request{op: opListLabels}, DecodeLabel)
+}
