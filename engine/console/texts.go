@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/engine/console/internal/studio"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
@@ -157,7 +158,7 @@ func (c *Console) previewOfPast(ctx context.Context, q *request, f *draftFile, s
 	for _, effect := range slices.Backward(r.Effects) {
 		if text, ok := effect.Arguments["text"].(string); ok && effect.Verb == vocabulary.SendMessage {
 			said := q.words().T("text.preview_of", engine.Harmless(effect.Who), c.at(f.space.Name, effect.At).Format("02/01 15:04"))
-			return &previewView{Said: said, Parts: studio.ExampleParts(engine.Harmless(text))}, nil
+			return &previewView{Said: said, Parts: studio.ExampleParts(strings.Join(words.HarmlessLines(text), "\n"))}, nil
 		}
 	}
 	return nil, nil
@@ -173,7 +174,7 @@ func (c *Console) previewMadeUp(ctx context.Context, q *request, f *draftFile, s
 	}
 	for _, effect := range trial.Effects {
 		if text, ok := effect.Args["text"].(string); ok && effect.Verb == vocabulary.SendMessage {
-			return &previewView{Said: q.words().T("text.preview_made_up", s.Customer), Parts: studio.ExampleParts(engine.Harmless(text))}, nil
+			return &previewView{Said: q.words().T("text.preview_made_up", s.Customer), Parts: studio.ExampleParts(strings.Join(words.HarmlessLines(text), "\n"))}, nil
 		}
 	}
 	return nil, nil

@@ -181,10 +181,13 @@ const pickSeveral = (anchor, chip, options, free) => open(anchor, chip.label, (b
 });
 
 const pickNumber = (anchor, chip) => open(anchor, chip.label, (box, done) => {
-  const input = make("input", { type: "number", "aria-label": chip.label, value: chip.value || "", min: "0", step: "any", "data-first": true });
+  const input = make("input", { type: "number", "aria-label": chip.label, value: chip.value || "", min: "0", step: "any", "data-first": true, onfocus: all, onclick: all });
   onEnter(input, () => input.value && done(input.value));
   box.append(input, buttons(done, () => input.value || undefined, chip));
 });
+
+// all chooses what a field has, so that typing replaces it.
+const all = (event) => event.target.select();
 
 const lengthPart = /^(\d+(?:\.\d+)?)(s|m|h|d)$/;
 
@@ -192,7 +195,7 @@ const lengthPart = /^(\d+(?:\.\d+)?)(s|m|h|d)$/;
 export function lengthFields(given, hours, label) {
   const [length, calendar] = String(given || "15m").split(" of ");
   const found = lengthPart.exec(length) || [];
-  const amount = make("input", { type: "number", min: "1", value: found[1] || "15", "aria-label": label || words["picker.amount"], "data-first": true });
+  const amount = make("input", { type: "number", min: "1", value: found[1] || "15", "aria-label": label || words["picker.amount"], "data-first": true, onfocus: all, onclick: all });
   const unit = make("select", { "aria-label": words["picker.unit"] }, ...["s", "m", "h", "d"].map((u) => make("option", { value: u, text: words["picker." + u], selected: u === (found[2] || "m") })));
   const row = make("div", { class: "length" }, amount, unit);
   let of = null;

@@ -308,7 +308,7 @@ const actions = {
     if (!verb) return;
     const block = lists.blocks.find((b) => b.value === verb);
     if (block) {
-      const value = await fillBlock(button, block);
+      const value = await fillBlock(button, block, path, { ask });
       return value && send([{ op: "block", path, value }], () => openFirst(path));
     }
     const value = { verb };

@@ -10,8 +10,8 @@ const phrases = {
   "$ chosen: Enter changes it, Backspace removes it": words["text.chosen"],
 };
 
-// fieldIn puts a field into an element. Studio is how the page asks the console.
-function fieldIn(parent, { path, label, text, chips, studio, changed, busy }) {
+// textField puts a field into an element. Studio is how the page asks the console.
+export function textField(parent, { path, label, text, chips, studio, changed, busy }) {
   let insertable = [];
   const tell = async (more) => {
     const answer = await studio.ask("/write/text", { path, ...more }).catch(() => null);
@@ -57,7 +57,7 @@ export function editText(box, studio) {
   box.dataset.open = "";
   const under = make("div", { class: "under" });
   box.append(holder, under, preview);
-  mine.field = fieldIn(holder, {
+  mine.field = textField(holder, {
     path: mine.path, label: box.dataset.label, text: mine.sent, chips: JSON.parse(box.dataset.chips), studio,
     changed() {
       clearTimeout(mine.timer);
@@ -153,7 +153,7 @@ export function leaveText(event) {
 // pickWords writes a text with chips in a dialog.
 export const pickWords = (anchor, chip, studio) => openDialog(anchor, chip.label, (box, done, buttons) => {
   const holder = make("div", { class: "holder" });
-  const field = fieldIn(holder, { path: chip.path, label: chip.label, text: chip.value || "", chips: [], studio });
+  const field = textField(holder, { path: chip.path, label: chip.label, text: chip.value || "", chips: [], studio });
   holder.querySelector(".cm-content").dataset.first = "";
   box.append(holder, make("div", { class: "under" }, field.insertButton()), buttons(done, () => field.text.trim() || undefined, chip));
 });

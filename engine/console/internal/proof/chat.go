@@ -95,7 +95,7 @@ func (t *Teller) effect(s *Story, e ruletest.Effect) Line {
 		if file, ok := e.Args["media"].(string); ok {
 			text = strings.TrimSpace(text + "\n📎 " + file)
 		}
-		return Line{Kind: "out", At: e.At, Who: t.Name, Text: engine.Harmless(text), rank: rankEffect}
+		return Line{Kind: "out", At: e.At, Who: t.Name, Text: strings.Join(words.HarmlessLines(text), "\n"), rank: rankEffect}
 	}
 	said, quoted := effect.Did(t.RulesLanguage())
 	if quoted != "" {

@@ -27,7 +27,7 @@ const here = "/here/"
 // An Ask is a value that a block asks for, in a sheet.
 type Ask struct {
 	Name    string `json:"name"`
-	Kind    string `json:"kind"` // text, length, span, leads, number, time, name, until or rows
+	Kind    string `json:"kind"` // text, length, span, hours (a span of office hours), leads, number, time, name, until or rows
 	Label   string `json:"label"`
 	From    string `json:"from,omitempty"`    // of a name
 	Default string `json:"default,omitempty"` // what it begins with
@@ -58,7 +58,7 @@ var blocks = []block{
 		{Name: "timeout", Kind: "span", Default: "1h"}, {Name: "then", Kind: "leads"},
 	}, makeAsk, readAsk},
 	{"escalate", []Ask{
-		{Name: "levels", Kind: "rows", Count: 1, Rows: []Ask{{Name: "after", Kind: "span", Default: "15m"}, {Name: "leads", Kind: "leads"}}},
+		{Name: "levels", Kind: "rows", Count: 1, Rows: []Ask{{Name: "after", Kind: "hours", Default: "15m"}, {Name: "leads", Kind: "leads"}}},
 	}, makeEscalate, readEscalate},
 	{"away", []Ask{
 		{Name: "text", Kind: "text"}, {Name: "calendar", Kind: "name", From: "calendar"}, {Name: "per", Kind: "length", Default: "12h"},
