@@ -108,12 +108,19 @@ func (p *newcomer) finds(kind, words string, n ...int) string {
 type spot struct {
 	X, Y    float64
 	Covered string // what is there instead of what was looked for
+	Gone    bool   // it was exchanged meanwhile
 }
 
 // spot returns where something is on the screen, which is moved there if need be.
 func (p *newcomer) spot(e string) spot {
 	p.t.Helper()
-	at := look(p.browser, "point at "+e, chromedp.Evaluate[spot]("page.spot("+e+")", chromedp.EvalAwaitPromise))
+	at := spot{Gone: true}
+	for range 20 { // what is pointed at may be exchanged meanwhile
+		if at.Gone {
+			p.until(e)
+			at = look(p.browser, "point at "+e, chromedp.Evaluate[spot]("page.spot("+e+")", chromedp.EvalAwaitPromise))
+		}
+	}
 	if at.Covered != "" {
 		p.picture("covered", "en", "light")
 		p.t.Fatalf("%s is covered by %s", e, at.Covered)
@@ -279,7 +286,8 @@ var halfDayOffice = strings.Replace(officeRules, "18:00] }", "18:00], sat: [09:0
 // A task is something that a new user builds from an empty page.
 type task struct {
 	name   string
-	most   int // clicks
+	most   int           // clicks
+	needs  func(d *desk) // what must be there before
 	builds []action
 	says   []string // what the conversation beside the rule shows
 	acts   func(s *simulated)
@@ -293,6 +301,9 @@ func (k task) isDone(t *testing.T) {
 			d := newEditorDesk(t, playable)
 			d.options.Workspaces[0].Simulator.(*playground).d = d
 			d.write("office.yaml", halfDayOffice)
+			if k.needs != nil {
+				k.needs(d)
+			}
 			if err := d.reload(); err != nil {
 				t.Fatal(err)
 			}

@@ -187,7 +187,7 @@ const pickNumber = (anchor, chip) => open(anchor, chip.label, (box, done) => {
 });
 
 // all chooses what a field has, so that typing replaces it.
-const all = (event) => event.target.select();
+export const all = (event) => event.target.select();
 
 const lengthPart = /^(\d+(?:\.\d+)?)(s|m|h|d)$/;
 

@@ -21,7 +21,7 @@ type View struct {
 	Description string
 	When        Card
 	If          *Condition // nil is always
-	Clock       []Option // the ways to let the clock start it, with the edits
+	Clock       []Option   // the ways to let the clock start it, with the edits
 	Do          Steps
 	Cancel      []Ending
 	Bounds      []Bound
