@@ -1,11 +1,9 @@
 package console
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -155,71 +153,6 @@ func TestCardsFold(t *testing.T) {
 	p.until(`"folded" in document.querySelector('[data-at="/do/2"]').dataset`)
 	if wide := look(p.browser, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
 		t.Errorf("it is %d pixels wider than a phone", wide)
-	}
-}
-
-// selects chooses an entry of a list of a sheet: a click to open it, and one on the entry.
-func (p *person) selects(n int, name, entry string) {
-	p.t.Helper()
-	script := fmt.Sprintf(`(() => { const list = document.querySelectorAll('#picker select[data-ask=%q]')[%d]; list.value = [...list.options].find(o => o.text === %q).value; return true })()`, name, n, entry)
-	look(p.browser, "select "+entry, chromedp.Evaluate[bool](script))
-	p.clicks += 2
-}
-
-// answers writes into a field of a sheet.
-func (p *person) answers(n int, name, text string) {
-	p.t.Helper()
-	look(p.browser, "go to "+name, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelectorAll('#picker [data-ask=%q]')[%d].focus(), true`, name, n)))
-	p.clicks++
-	p.writes(text)
-}
-
-// TestAMenuByClicks shows that a menu with a time limit is built from an empty page in few clicks,
-// made live, and asks a customer, who is then transferred.
-func TestAMenuByClicks(t *testing.T) {
-	d := newEditorDesk(t)
-	b := newBrowser(t, d.serve())
-	b.open("/write?workspace=default&template=")
-	p := &person{browser: b}
-	p.until(railIsThere)
-	p.tap(`[data-set="/name"]`)
-	b.fill("/name", "What is it about")
-	p.written("name: What is it about")
-	p.tap(`[data-step="/do/0"]`)
-	p.choose("Ask and wait for an answer")
-	p.until(`document.querySelector("#picker [data-ask=question]")`)
-	p.answers(0, "question", "What is it about?")
-	p.answers(0, "text", "Buy")
-	p.selects(0, "leads", "to the sector Sales")
-	p.answers(1, "text", "Help")
-	p.selects(1, "leads", "to the sector Support")
-	p.selects(0, "then", "label vip")
-	p.picture("block-sheet", "en", "light")
-	p.choose("Done")
-	p.written(`- add_labels: [vip]`)
-	p.until(`document.querySelector('[data-at="/do/0"] h3.block')?.textContent === "Ask and wait for an answer"`)
-	p.sees("No problems.")
-	if hand := look(b, "look for code", chromedp.Evaluate[int](`document.querySelectorAll("#rail .hand").length`)); hand > 0 {
-		t.Errorf("%d parts are by hand", hand)
-	}
-	p.picture("block", "en", "light")
-	p.tap(`input[name="switch"][value="live"]`)
-	p.tap("#save")
-	p.sees("It acts from the next event on.")
-	t.Logf("the menu took %d clicks and %d times typing", p.clicks, p.words)
-	if p.clicks > 30 {
-		t.Errorf("it took %d clicks", p.clicks)
-	}
-	before := len(d.Effects())
-	d.says(marina, "Marina Souza", "Oi")
-	d.pass(time.Minute)
-	d.says(marina, "Marina Souza", " 2 ")
-	var did []string
-	for _, e := range d.Effects()[before:] {
-		did = append(did, string(must(json.Marshal(e))))
-	}
-	if text := fmt.Sprint(did); !strings.Contains(text, "What is it about?") || !strings.Contains(text, "1 - Buy") || !strings.Contains(text, "/transfer") {
-		t.Errorf("it did %v", did)
 	}
 }
 

@@ -17,9 +17,11 @@ func TestTheAwayReply(t *testing.T) {
 			write("We are closed now. We open "),
 			insert("next opening of office"),
 			write(". Talk to you then!"),
+			show("sheet-away"),
 			press("Done"),
 		},
-		says: []string{"We are closed now. We open "},
+		block: "Answer once while closed",
+		says:  []string{"We are closed now. We open "},
 		acts: func(s *simulated) {
 			s.desk.pass(16*time.Hour + 10*time.Minute) // to Saturday, ten o'clock
 			s.writes("Rosa Prado", "Are you there?")
@@ -52,6 +54,7 @@ func TestTheTwoLevelSLA(t *testing.T) {
 			press("+ Add"),
 			fill("Without an answer for", "30", 1),
 			selects("then", "to Ana", 1),
+			show("sheet-escalate"),
 			press("Done"),
 			addAbove("30 minutes"),
 			choose("Add the label …"),
@@ -61,7 +64,8 @@ func TestTheTwoLevelSLA(t *testing.T) {
 			choose("Send a message"),
 			write("Ana takes care of you now."),
 		},
-		says: []string{"15 minutes of office hours", "Supervisors", "Ana takes care of you now."},
+		block: "Escalate when nobody answers",
+		says:  []string{"15 minutes of office hours", "Supervisors", "Ana takes care of you now."},
 		acts: func(s *simulated) {
 			s.desk.pass(16*time.Hour + 10*time.Minute) // to Saturday, ten o'clock
 			s.writes("Rosa Prado", "I need help")
@@ -101,9 +105,11 @@ func TestTheMenu(t *testing.T) {
 			fill("Answer", "Complain", 2),
 			selects("leads to", "to the sector Supervisors", 2),
 			selects("Without an answer by then", "label vip"),
+			show("sheet-ask"),
 			press("Done"),
 		},
-		says: []string{"What is it about?", "1 - Buy", "3 - Complain"},
+		block: "Ask and wait for an answer",
+		says:  []string{"What is it about?", "1 - Buy", "3 - Complain"},
 		acts: func(s *simulated) {
 			s.writes("Rosa Prado", "Hello")
 			s.sees("1 - Buy")
@@ -116,4 +122,21 @@ func TestTheMenu(t *testing.T) {
 			s.shows("#live", "add labels")
 		},
 	}.isDone(t)
+}
+
+// TestNoClickIsLost shows that a click is heard on what lies below a text that is being written,
+// and would move when the text is left.
+func TestNoClickIsLost(t *testing.T) {
+	inEveryWay(t, func(_ string, _ *desk, p *newcomer) {
+		for _, a := range []action{
+			press("+ Add a step"),
+			choose("Send a message"),
+			write("We have got your message, and somebody of us answers it as soon as possible."),
+			press("+ Add a step"),
+			choose("Close the attendance"),
+		} {
+			a(p)
+		}
+		p.written("as soon as possible.\n      - close_attendance")
+	})
 }

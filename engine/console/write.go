@@ -104,7 +104,7 @@ type studioLists struct {
 
 // pickerWords are the texts that the script of the page shows.
 var pickerWords = []string{
-	"picker.search", "picker.use", "picker.done", "picker.cancel", "picker.clear", "picker.none", "picker.amount", "picker.unit", "picker.hours", "picker.always", "picker.value",
+	"picker.search", "picker.use", "picker.done", "picker.cancel", "picker.clear", "picker.none", "picker.amount", "picker.unit", "picker.hours", "picker.of", "picker.always", "picker.value",
 	"picker.s", "picker.m", "picker.h", "picker.d", "picker.times", "picker.add", "picker.by_hand", "studio.change", "studio.changes", "studio.saved", "studio.unsaved", "studio.undo",
 	"studio.save.draft", "studio.save.shadow", "studio.save.live", "studio.stays.draft", "studio.stays.shadow", "studio.stays.live", "studio.condition", "studio.step", "studio.insert",
 	"block.leads.nothing", "block.leads.sector", "block.leads.person", "block.leads.label", "block.leads.message", "block.leads.close",

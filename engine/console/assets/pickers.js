@@ -200,7 +200,7 @@ export function lengthFields(given, hours, label) {
   const row = make("div", { class: "length" }, amount, unit);
   let of = null;
   if (hours) {
-    of = make("select", { "aria-label": words["picker.hours"] }, make("option", { value: "", text: words["picker.always"] }), ...lists.names.calendar.map((c) => make("option", { value: c, text: words["picker.hours"] + " " + c, selected: c === calendar })));
+    of = make("select", { "aria-label": words["picker.hours"] }, make("option", { value: "", text: words["picker.always"] }), ...lists.names.calendar.map((c) => make("option", { value: c, text: words["picker.of"].replace("%s", c), selected: c === calendar })));
     row.append(of);
   }
   return { row, amount, value: () => (amount.value ? amount.value + unit.value + (of && of.value ? " of " + of.value : "") : undefined) };

@@ -145,9 +145,24 @@ export function aroundText(rail, exchange) {
   if (writing) mine.field.focus();
 }
 
+// What is pressed below the field would move away from under the pointer if the field closed at once, and the click would be lost. So it closes with the click, before
+// anything else hears of that.
+let pressing = false;
+let left = false; // the cursor left the field during a press
+function release() {
+  pressing = false;
+  if (left && open && !open.box.contains(document.activeElement)) closeText();
+  left = false;
+}
+window.addEventListener("mousedown", () => { pressing = true; }, true);
+window.addEventListener("click", release, true);
+window.addEventListener("mouseup", () => setTimeout(release), true); // where no click follows
+
 // leaveText closes the field when the cursor has left it, but not while a picker is open, or another window is in front.
 export function leaveText(event) {
-  if (open && !open.busy && open.box.contains(event.target) && !open.box.contains(event.relatedTarget) && document.hasFocus()) closeText();
+  if (!open || open.busy || !open.box.contains(event.target) || open.box.contains(event.relatedTarget) || !document.hasFocus()) return;
+  if (pressing) left = true;
+  else closeText();
 }
 
 // pickWords writes a text with chips in a dialog.

@@ -214,6 +214,9 @@ func (c Card) Folds() bool {
 	return len(c.More) > 0 || c.Text != nil || c.Question != nil || c.If != nil || c.BranchPath != "" || c.Loop != nil
 }
 
+// Waits reports whether a card waits for something, of which its question asks.
+func (c Card) Waits() bool { return c.Verb == "wait_for" }
+
 // Ways returns how many ways come before the last one, which is taken otherwise.
 func (c Card) Ways() int {
 	n := len(c.Branches)
