@@ -307,6 +307,10 @@ type task struct {
 
 // isDone does a task in every way, makes its rule live, and shows that it acts in the simulator.
 func (k task) isDone(t *testing.T) {
+	var needs []func(d *desk)
+	if k.needs != nil {
+		needs = append(needs, k.needs)
+	}
 	inEveryWay(t, func(way string, d *desk, p *newcomer) {
 		k.isBuilt(p)
 		picture := "task-" + strings.ReplaceAll(k.name, " ", "-") + "-" + way
@@ -324,19 +328,19 @@ func (k task) isDone(t *testing.T) {
 		p.theme("light")
 		k.acts(&simulated{browser: p.browser, desk: d})
 		p.picture(picture+"-simulator", "en", "light")
-	})
+	}, needs...)
 }
 
-// inEveryWay gives an empty page of a new desk to each hand.
-func inEveryWay(t *testing.T, do func(way string, d *desk, p *newcomer)) {
+// inEveryWay gives an empty page of a new desk, which has what is needed, to each hand.
+func inEveryWay(t *testing.T, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
 	b := newBrowser(t, "")
 	for _, way := range hands {
 		t.Run(way.name, func(t *testing.T) {
 			d := newEditorDesk(t, playable)
 			d.options.Workspaces[0].Simulator.(*playground).d = d
 			d.write("office.yaml", halfDayOffice)
-			if k.needs != nil {
-				k.needs(d)
+			for _, prepare := range needs {
+				prepare(d)
 			}
 			if err := d.reload(); err != nil {
 				t.Fatal(err)

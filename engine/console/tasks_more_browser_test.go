@@ -19,6 +19,11 @@ func setTime(keys, value string) action {
 	}
 }
 
+// closes lets the team close the attendance of the conversation that is open.
+func (s *simulated) closes() {
+	s.t.Helper()
+	s.follow(`button[formaction="/simulator/close"]`)
+}
 
 // opens opens the conversation of somebody.
 func (s *simulated) opens(name string) {
@@ -43,14 +48,85 @@ func (d *desk) ticks(length time.Duration) {
 	}
 }
 
-// sent returns how many messages with a text have left.
-func (d *desk) sent(text string) (n int) {
+// changed returns how many things of a kind were made or changed so that they have a text.
+func (d *desk) changed(kind, text string) (n int) {
 	for _, e := range d.Effects() {
-		if e.Kind == "message" && strings.Contains(string(e.After), text) {
+		if e.Kind == kind && strings.Contains(string(e.After), text) {
 			n++
 		}
 	}
 	return n
+}
+
+// TestTheSurvey shows that a new user builds a survey whose bad marks become a label and a card.
+func TestTheSurvey(t *testing.T) {
+	task{
+		name: "the survey", most: 40,
+		builds: []action{
+			fill("Name of the rule", "How did we do"),
+			press("a customer writes"),
+			choose("an attendance is closed"),
+			press("+ Add a step"),
+			choose("Ask and wait for an answer"),
+			write("How did we do, from 1 to 5?"),
+			fill("Wait at the longest", "1"),
+			selects("Unit", "days"),
+			press("Done"),
+			press("+ Add a step"),
+			choose("Stop if"),
+			choose("nobody answered"),
+			press("+ Add a step"),
+			choose("Take one of these ways"),
+			choose("number in the text of the answer …"),
+			choose("the number in the text of the answer is at most number"),
+			write("2"),
+			press("Done"),
+			press("+ Add a step", 0),
+			choose("Add the label …"),
+			choose("unhappy"),
+			press("Done"),
+			press("+ Add a step", 0),
+			choose("Create the card … on …"),
+			write("Call "),
+			insert("customer's name"),
+			press("Done"),
+			choose("Care"),
+			press("+ Add a step", 1),
+			choose("Send a message"),
+			write("Thank you for your answer!"),
+		},
+		says: []string{"How did we do, from 1 to 5?"},
+		acts: func(s *simulated) {
+			s.writes("Rosa Prado", "It does not work")
+			s.closes()
+			s.sees("How did we do, from 1 to 5?")
+			s.jumps("1m")
+			s.adds("write", "2, sorry")
+			s.shows("#live", "add labels done")
+			s.shows("#live", "create a card done")
+			if n := s.desk.changed("card", "Call Rosa Prado"); n != 1 {
+				s.t.Errorf("%d cards for a bad mark", n)
+			}
+			if n := s.bubbles("Thank you"); n != 0 {
+				s.t.Error("it thanks for a bad mark")
+			}
+			s.jumps("1m")
+			s.writes("Bento Alves", "All fine")
+			s.closes()
+			s.jumps("1m")
+			s.adds("write", "5")
+			s.sees("Thank you for your answer!")
+			s.jumps("1m")
+			s.writes("Lia Dias", "Bye")
+			s.closes()
+			s.jumps("25h")
+			s.adds("write", "1")
+			s.sees("1")
+			if n := s.bubbles("Thank you"); n != 0 {
+				s.t.Error("it thanks for an answer that came after a day")
+			}
+		},
+	}.isDone(t)
 }
 
 // TestTheDailyReport shows that a new user builds a message that tells every workday at six how many
@@ -180,7 +256,7 @@ func TestTheCanary(t *testing.T) {
 			for n := range customers {
 				s.desk.says(fmt.Sprintf("+55119000000%02d", n), fmt.Sprintf("Customer %02d", n), "Hello")
 			}
-			if n := s.desk.sent("We are closed, and"); n < 1 || n > customers/4 {
+			if n := s.desk.changed("message", "We are closed, and"); n < 1 || n > customers/4 {
 				s.t.Errorf("%d of %d customers got the reply", n, customers)
 			}
 			s.open("/simulator")
