@@ -331,9 +331,12 @@ const actions = {
     if (value) send([{ op: "add", path: "/cancel_on/" + button.dataset.ending, value: { events: [value] } }]);
   },
   async bounds(button) {
-    const edits = await pickOne(button, button.textContent.replace(/^\+ /, ""), JSON.parse(button.dataset.bounds));
-    const clock = button.closest('[data-at="/when"]'); // which still needs a time
-    if (edits) send(JSON.parse(edits), clock ? () => rail.querySelector('[data-at="/when"] [data-chip]')?.click() : undefined);
+    const edits = await pickOne(button, words["studio.bound"], JSON.parse(button.dataset.bounds));
+    if (edits) send(JSON.parse(edits));
+  },
+  async clock(button) {
+    const edits = await pickOne(button, button.textContent, JSON.parse(button.dataset.clock));
+    if (edits) send(JSON.parse(edits), () => rail.querySelector('[data-at="/when"] [data-chip]')?.click()); // it still needs a time
   },
   async more(button) {
     const options = button.dataset.options ? JSON.parse(button.dataset.options) : (await choices(button.dataset.more, { more: "yes" })).more || [];
