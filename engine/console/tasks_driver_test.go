@@ -367,7 +367,9 @@ func (k task) isBuilt(p *newcomer) {
 	}
 	p.calm()
 	p.sees("No problems.")
-	p.shows("#rail h3.block", k.block)
+	if k.block != "" {
+		p.shows("#rail h3.block", k.block)
+	}
 	press("Conversation")(p)
 	for _, text := range k.says {
 		p.shows("#chat", text)
