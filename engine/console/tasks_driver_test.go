@@ -117,12 +117,19 @@ func (p *newcomer) finds(kind, words string, n ...int) string {
 type spot struct {
 	X, Y    float64
 	Covered string // what is there instead of what was looked for
+	Gone    bool   // it was exchanged meanwhile
 }
 
 // spot returns where something is on the screen, which is moved there if need be.
 func (p *newcomer) spot(e string) spot {
 	p.t.Helper()
-	at := look(p.browser, "point at "+e, chromedp.Evaluate[spot]("page.spot("+e+")", chromedp.EvalAwaitPromise))
+	at := spot{Gone: true}
+	for range 20 { // what is pointed at may be exchanged meanwhile
+		if at.Gone {
+			p.until(e)
+			at = look(p.browser, "point at "+e, chromedp.Evaluate[spot]("page.spot("+e+")", chromedp.EvalAwaitPromise))
+		}
+	}
 	if at.Covered != "" {
 		p.picture("covered", "en", "light")
 		p.t.Fatalf("%s is covered by %s", e, at.Covered)
@@ -290,7 +297,8 @@ var halfDayOffice = strings.Replace(officeRules, "18:00] }", "18:00], sat: [09:0
 // A task is something that a new user builds from an empty page.
 type task struct {
 	name   string
-	most   int // clicks
+	most   int           // clicks
+	needs  func(d *desk) // what must be there before
 	builds []action
 	block  string   // what the rail calls its steps
 	says   []string // what the conversation beside the rule shows
@@ -299,6 +307,10 @@ type task struct {
 
 // isDone does a task in every way, makes its rule live, and shows that it acts in the simulator.
 func (k task) isDone(t *testing.T) {
+	var needs []func(d *desk)
+	if k.needs != nil {
+		needs = append(needs, k.needs)
+	}
 	inEveryWay(t, func(way string, d *desk, p *newcomer) {
 		k.isBuilt(p)
 		picture := "task-" + strings.ReplaceAll(k.name, " ", "-") + "-" + way
@@ -316,17 +328,20 @@ func (k task) isDone(t *testing.T) {
 		p.theme("light")
 		k.acts(&simulated{browser: p.browser, desk: d})
 		p.picture(picture+"-simulator", "en", "light")
-	})
+	}, needs...)
 }
 
-// inEveryWay gives an empty page of a new desk to each hand.
-func inEveryWay(t *testing.T, do func(way string, d *desk, p *newcomer)) {
+// inEveryWay gives an empty page of a new desk, which has what is needed, to each hand.
+func inEveryWay(t *testing.T, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
 	b := newBrowser(t, "")
 	for _, way := range hands {
 		t.Run(way.name, func(t *testing.T) {
 			d := newEditorDesk(t, playable)
 			d.options.Workspaces[0].Simulator.(*playground).d = d
 			d.write("office.yaml", halfDayOffice)
+			for _, prepare := range needs {
+				prepare(d)
+			}
 			if err := d.reload(); err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +367,9 @@ func (k task) isBuilt(p *newcomer) {
 	}
 	p.calm()
 	p.sees("No problems.")
-	p.shows("#rail h3.block", k.block)
+	if k.block != "" {
+		p.shows("#rail h3.block", k.block)
+	}
 	press("Conversation")(p)
 	for _, text := range k.says {
 		p.shows("#chat", text)

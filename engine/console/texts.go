@@ -51,6 +51,7 @@ func (c *Console) writeText(q *request) error {
 		return problem(http.StatusConflict, "error.form_text")
 	}
 	maker, path, text := studioMaker(q.words(), f), q.r.PostFormValue("path"), plainEnds(q.r.PostFormValue("value"))
+	fields = maker.WithNames(fields)
 	switch q.r.PostFormValue("want") {
 	case "ways":
 		return q.json(textAnswer{Ways: maker.Ways(fields, path, text, q.now.In(f.space.Location))})
@@ -61,8 +62,8 @@ func (c *Console) writeText(q *request) error {
 		}
 		return q.json(textAnswer{Preview: preview, None: preview == nil})
 	}
-	calendars := c.names(f.space, f.space.book().Set).Calendars
-	return q.json(textAnswer{Chips: maker.TextChips(fields, path, text), Insertable: maker.Insertable(fields, path, calendars)})
+	names := c.names(f.space, f.space.book().Set)
+	return q.json(textAnswer{Chips: maker.TextChips(fields, path, text), Insertable: maker.Insertable(fields, path, names.Calendars, names.Of("sector"))})
 }
 
 // preview fills in a text for a customer whose event would have started the rule in the last days,

@@ -43,6 +43,9 @@ const greetRules = `rules:
 func newEditorDesk(t testing.TB, change ...func(*Options)) *desk {
 	t.Helper()
 	d := newDesk(t)
+	if err := d.AddState([]byte(`{"labels": [{"name": "unhappy"}], "boards": [{"name": "Care", "stages": [{"name": "To call"}, {"name": "Called"}]}]}`)); err != nil {
+		t.Fatal(err)
+	}
 	d.folder = filepath.Join(t.TempDir(), "rules")
 	d.write("office.yaml", officeRules)
 	d.write("hello.yaml", greetRules)

@@ -12,7 +12,7 @@ import (
 var pageProblems = table{
 	"%s, %s":                      {"{text 1}, {text 2}", "{text 1}, {text 2}"},
 	"%s needs %q":                 {"“{name 1}” is not finished: {name 2} is missing", "“{name 1}” não está pronto: falta {name 2}"},
-	"%s needs at least one of %s": {"“{name 1}” is not finished: choose {name 2}", "“{name 1}” não está pronto: escolha {name 2}"},
+	"%s needs at least one of %s": {"“{name 1}” is not finished: it needs at least one of {name 2}", "“{name 1}” não está pronto: precisa de pelo menos um destes: {name 2}"},
 	"%s is empty":                 {"nothing is written yet: {name 1}", "nada foi escrito ainda: {name 1}"},
 	"%s has no %s":                {"“{name 1}” does not bring {name 2}", "“{name 1}” não traz {name 2}"},
 	"%s has no field %q":          {"{name 1} has no “{text 2}”", "{name 1} não tem “{text 2}”"},

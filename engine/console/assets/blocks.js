@@ -1,5 +1,5 @@
 // The building blocks of the studio: one sheet asks for what a block needs.
-import { buttons, lengthFields, lists, make, namesOf, open, words } from "./pickers.js";
+import { all, buttons, lengthFields, lists, make, namesOf, open, words } from "./pickers.js";
 import { textField } from "./texts.js";
 
 // outcomes are what an answer can lead to, with the desk's own names.
@@ -24,7 +24,7 @@ function field(ask, at) {
       return { element: make("div", { class: "wording" }, holder, make("div", { class: "under" }, text.insertButton())), value: () => text.text.trim() };
     }
     case "line": return simple(make("input", { ...named, type: "text", autocomplete: "off", placeholder: ask.label }));
-    case "number": return simple(make("input", { ...named, type: "number", min: "1", max: "100", value: ask.default }));
+    case "number": return simple(make("input", { ...named, type: "number", min: "1", max: "100", value: ask.default, onfocus: all, onclick: all }));
     case "time": return simple(make("input", { ...named, type: "time", value: ask.default }));
     case "leads": return simple(make("select", named, ...outcomes()));
     case "name": return simple(make("select", named, ...namesOf(ask.from).map((o) => make("option", { value: o.value, text: o.label }))));

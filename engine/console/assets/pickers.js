@@ -187,7 +187,7 @@ const pickNumber = (anchor, chip) => open(anchor, chip.label, (box, done) => {
 });
 
 // all chooses what a field has, so that typing replaces it.
-const all = (event) => event.target.select();
+export const all = (event) => event.target.select();
 
 const lengthPart = /^(\d+(?:\.\d+)?)(s|m|h|d)$/;
 
@@ -261,7 +261,8 @@ export async function pick(anchor, chip, values) {
 async function pickLiteral(anchor, chip, values) {
   switch (chip.picker) {
     case "one": {
-      const options = namesOf(chip.from).map((o) => ({ ...o, chosen: o.value === chip.value }));
+      const options = namesOf(chip.from).map((o) => ({ ...o, chosen: o.value === chip.value, group: chip.others ? chip.label : o.group }));
+      for (const c of chip.others || []) for (const o of namesOf(c.from)) options.push({ ...o, value: { of: c, value: o.value }, group: c.label });
       return pickOne(anchor, chip.label, options, { free: chip.from !== "event" && (chip.from || true), clear: chip.clear, other: chip.other, upload: chip.from === "media" });
     }
     case "several": return pickSeveral(anchor, chip, namesOf(chip.from), chip.from !== "event" && (chip.from || true));
@@ -275,6 +276,7 @@ async function pickLiteral(anchor, chip, values) {
     case "hand": return pickHand(anchor, chip);
     case "time": return pickText(anchor, chip, values);
     case "value": return pickValue(anchor, chip, values);
+    case "target": return pickTarget(anchor, chip);
     case "named": {
       const name = await pickLine(anchor, { label: words["field.name"] });
       if (!name) return undefined;
@@ -283,6 +285,19 @@ async function pickLiteral(anchor, chip, values) {
     }
   }
   return pickLine(anchor, chip);
+}
+
+// pickTarget chooses whom to write to: a person of the team, or a phone number and the number to write from.
+async function pickTarget(anchor, chip) {
+  const [phone, channel] = chip.values;
+  const people = namesOf("teammate");
+  const who = people.length ? await pickOne(anchor, chip.label, [...people, phone], { whole: true }) : phone;
+  if (!who) return undefined;
+  if (who !== phone) return [{ name: "person", text: who.value }];
+  const number = (await pickLine(anchor, { label: phone.label }))?.replace(/[\s().-]/g, ""); // as people write it
+  const from = namesOf("channel");
+  const sender = !number || from.length === 1 ? from[0]?.value : await pickOne(anchor, channel.label, from);
+  return number && sender ? [{ name: "phone", text: number }, { name: "channel", text: sender }] : undefined;
 }
 
 // pickValue chooses a value that the rule knows, of the type that is wanted. What is typed is itself.

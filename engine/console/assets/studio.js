@@ -270,11 +270,19 @@ function openFirst(path) {
   else card.querySelector("button")?.focus();
 }
 
+// openNext goes on with what a card needs besides what was just chosen.
+function openNext(path) {
+  const card = rail.querySelector(`[data-at="${CSS.escape(path)}"] > .card > .inside`);
+  card?.querySelector(":scope > .say > .bare, :scope > .wording > .bare")?.click();
+}
+
 const actions = {
   async chip(button) {
     const chip = JSON.parse(button.dataset.chip);
     const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
-    if (value !== undefined) send(setting(chip, value));
+    if (value === undefined) return;
+    const card = button.classList.contains("bare") && value !== null && button.closest("[data-list] > [data-at]")?.dataset.at;
+    send(value?.of ? setting(value.of, value.value) : setting(chip, value), card ? () => openNext(card) : undefined);
   },
   edits(button) {
     const edits = JSON.parse(button.dataset.edits);
@@ -326,6 +334,10 @@ const actions = {
     const edits = await pickOne(button, words["studio.bound"], JSON.parse(button.dataset.bounds));
     if (edits) send(JSON.parse(edits));
   },
+  async clock(button) {
+    const edits = await pickOne(button, button.textContent, JSON.parse(button.dataset.clock));
+    if (edits) send(JSON.parse(edits), () => rail.querySelector('[data-at="/when"] [data-chip]')?.click()); // it still needs a time
+  },
   async more(button) {
     const options = button.dataset.options ? JSON.parse(button.dataset.options) : (await choices(button.dataset.more, { more: "yes" })).more || [];
     button = closeMenu(button);
@@ -348,6 +360,7 @@ const isText = (chip) => chip.picker === "text" && !chip.term && /\/(do|on_error
 
 // setting returns the edit that gives a chip a value.
 function setting(chip, value) {
+  if (chip.picker === "target" && value) value = { as: "fields", fields: value };
   if (chip.picker === "named") return [{ op: "set", path: chip.path + value.name, value: value.value }];
   if (chip.picker === "several" && chip.from === "event" && chip.path.includes("/args/") && value?.length === 1) value = value[0];
   return [{ op: value === null ? "remove" : "set", path: chip.path, value: term(chip, value) }];

@@ -26,7 +26,7 @@ export function textField(parent, { path, label, text, chips, studio, changed, b
       const { ways = [] } = await tell({ want: "ways", value: expression });
       field.describe(ways);
       const options = ways.map((w) => ({ value: w.expression, label: w.example, chosen: w.chosen, group: words["text.ways"] }));
-      for (const i of insertable) if (i.expression !== expression) options.push({ value: i.expression, label: i.label || i.words, group: words["text.instead"] });
+      for (const i of insertable) if (!i.text && i.expression !== expression) options.push({ value: i.expression, label: i.label || i.words, group: words["text.instead"] });
       const value = described.hand ? await pickHand(anchor, { label: words["studio.by_hand"], value: expression, clear: true }) : await pickOne(anchor, described.words, options, { clear: true });
       busy?.(false);
       if (value === null) chip.remove();

@@ -70,7 +70,7 @@ class Chip extends WidgetType {
 // text puts a field into an element. The options:
 //   text, nonce of the policy, label, described (an id), placeholder, fixed (nothing can be changed)
 //   chips          [{expression, words, hand}]: what expressions are called; one that is not listed is by hand
-//   insertable     [{expression, words, label, group}]: what the menu offers; the label is what it says where that is not the words
+//   insertable     [{expression, words, label, group}]: what the menu offers; the label is what it says where that is not the words, and text is inserted instead
 //   phrases        the field's own words in the reader's language, by the English ones: "Completions", "by hand: $", "$ inserted", "$ removed",
 //                  "$ chosen: Enter changes it, Backspace removes it"
 //   changed(text)  a person has changed the text
@@ -116,7 +116,7 @@ function text(parent, options) {
   function offer(list) {
     insertable = list || [];
     offered.clear();
-    for (const chip of insertable) offered.set(chip.expression, chip);
+    for (const chip of insertable) if (!chip.text) offered.set(chip.expression, chip);
   }
   describe(options.chips);
   offer(options.insertable);
@@ -167,7 +167,7 @@ function text(parent, options) {
     }).map((chip) => ({
       label: chip.label || chip.words,
       section: chip.group ? { name: chip.group, rank: groups.indexOf(chip.group) } : undefined,
-      apply: (view, completion, from, to) => put(view, from - slash, to, written(chip.expression), { annotations: pickedCompletion.of(completion), userEvent: "input.complete" }),
+      apply: (view, completion, from, to) => put(view, from - slash, to, chip.text || written(chip.expression), { annotations: pickedCompletion.of(completion), userEvent: "input.complete" }),
     }));
     return { from, options, filter: false, update: (result, from, to, context) => menu(context.state, from, to, slash) };
   }

@@ -29,6 +29,7 @@
         if (now.y < 80 || now.y + now.height > innerHeight - 120) e.scrollIntoView({ block: e.matches("[role=option]") ? "nearest" : "center", behavior: "instant" });
         await new Promise((done) => setTimeout(done, 60));
       }
+      if (!e.isConnected) return { gone: true };
       const [x, y] = [place().x + place().width / 2, place().y + place().height / 2];
       const at = document.elementFromPoint(x, y);
       return at && (e.contains(at) || at.contains(e) && at.closest("label, button")) ? { x, y } : { covered: at ? at.outerHTML.slice(0, 200) : "the edge of the screen" };

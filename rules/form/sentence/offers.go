@@ -48,6 +48,9 @@ func complete(blanks map[string]Term) bool {
 	return true
 }
 
+// Has reports whether what starts the rule, or a step before, comes with a fact.
+func (s Scope) Has(fact string) bool { return s.has(fact) }
+
 // has reports whether what starts the rule comes with a fact. The zero scope has them all.
 func (s Scope) has(fact string) bool { return s.facts == nil || slices.Contains(s.facts, fact) }
 
@@ -273,6 +276,10 @@ func (s Scope) Inserts(l phrases.Language) (list []Insert) {
 			add(steps, "number("+k.name+".message.text)", false)
 		case k.typ != nil && len(k.typ.Fields()) > 0:
 			s.fields(k.typ, func(name string, id bool) { add(steps, k.name+"."+name, id) })
+			if items := k.typ.Field("items"); items != nil && items.Elem() != nil && items.Elem().Field("sector_name") != nil {
+				add(steps, "count("+k.name+".items, #.sector_name == {sector})", false)
+				add(steps, "count("+k.name+".items, #.sector_name == nil)", false)
+			}
 		default:
 			add(steps, k.name, false)
 		}

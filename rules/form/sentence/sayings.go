@@ -121,6 +121,8 @@ var called = []saying{
 	{"time_until.pt", `time_until({time}, "pt")`},
 	{"time_until.en", `time_until({time}, "en")`},
 	{"first_name", `first(split(trim(contact.name ?? ""), " "))`},
+	{"in_sector", `count({list}, #.sector_name == {sector})`},
+	{"no_sector", `count({list}, #.sector_name == nil)`},
 	{"messages", `len(messages)`},
 	{"events", `len(events)`},
 }

@@ -200,6 +200,9 @@ func (w wording) fieldOf(root, owner string, rest []string) string {
 			return w.t("name.of", words, owner)
 		}
 	}
+	if k, _ := w.scope.lookup(root); last == "items" && len(names) == 1 && phrases.Knows(phrases.Code("found."+k.verb)) {
+		return w.t("name.of", w.t(phrases.Code("found."+k.verb)), owner)
+	}
 	if code := phrases.Code("result." + last); phrases.Knows(code) && (found.field != nil || last == "items" || last == "total") {
 		return w.t("name.of", w.t(code), owner)
 	}

@@ -89,6 +89,8 @@ func (w *writer) besides(path string, known []form.Argument, given []form.Arg, s
 		a := argNamed(given, k.Name)
 		at := path + "/" + k.Name
 		switch {
+		case k.Kind == "target" && a == nil:
+			add = append(add, w.missing(at, k, scope))
 		case len(k.Fields) > 0:
 			for _, f := range k.Fields {
 				if a == nil || argNamed(a.Fields, f.Name) == nil {
@@ -176,6 +178,10 @@ func (w *writer) chip(path string, k form.Argument, a form.Arg, scope sentence.S
 		}
 		if slices.Contains(k.Values, a.Text) {
 			c.Words = w.value(k.Name, a.Text)
+		}
+	case "target":
+		if a.Text == "" {
+			c.Picker, c.Values = "target", []Option{{Value: "phone", Label: w.T("target.phone")}, {Value: "channel", Label: w.T("pick.channel")}}
 		}
 	case "number":
 		c.Picker = "number"

@@ -71,6 +71,13 @@ func (m *Maker) Choices(f form.Form, path string, value *sentence.Term) Choices 
 				chip.Path, chip.Label = "/blanks/"+name, w.Or("blank.", name)
 				v.Blanks = append(v.Blanks, chip)
 			}
+			if t.Condition != nil && !t.Condition.IsComplete() {
+				asked := w.offer(sentence.Offer{Condition: *t.Condition, Pieces: scope.Pieces(w.RulesLanguage(), *t.Condition)})
+				for _, chip := range asked.Blanks {
+					chip.Path = "/blanks/" + name + "/condition" + chip.Path
+					v.Blanks = append(v.Blanks, chip)
+				}
+			}
 		}
 		out.Values = append(out.Values, v)
 	}
@@ -115,7 +122,7 @@ func stepAt(list []form.Step, path []string) *form.Step {
 }
 
 // groupOrder is the order in which people look for what a condition is about; other groups follow.
-var groupOrder = []string{vocabulary.Contact, vocabulary.Message, vocabulary.Conversation, vocabulary.Attendance, "clock", "steps", "vars", vocabulary.Card}
+var groupOrder = []string{"steps", vocabulary.Contact, vocabulary.Message, vocabulary.Conversation, vocabulary.Attendance, "clock", "vars", vocabulary.Card}
 
 func groupRank(group string) int {
 	if i := slices.Index(groupOrder, group); i >= 0 {
@@ -237,9 +244,18 @@ func (b Bound) Words() string { return inWords(b.Pieces) }
 // BoundOptions returns the bounds that could be added.
 func (v View) BoundOptions() string { return asJSON(v.MoreBounds) }
 
-// ByClock returns the edit that lets the clock start the rule.
-func (v View) ByClock() string {
-	return asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Schedule: &form.Schedule{Every: "1h"}}}})
+// ByClock returns the ways to let the clock start the rule, with the edits that do so.
+func (v View) ByClock() string { return asJSON(v.Clock) }
+
+// clock returns the ways to let the clock start a rule.
+func (w *writer) clock() (list []Option) {
+	add := func(name string, s form.Schedule) {
+		list = append(list, Option{Value: asJSON([]Edit{{Op: Set, Path: "/when", Value: form.When{Schedule: &s}}}), Label: w.T("clock." + name)})
+	}
+	add("workday", form.Schedule{At: []string{"09:00"}, On: []string{"mon-fri"}})
+	add("day", form.Schedule{At: []string{"09:00"}})
+	add("every", form.Schedule{Every: "1h"})
+	return list
 }
 
 // ByEvent returns the edit that lets an event start the rule.

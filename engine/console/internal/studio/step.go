@@ -74,7 +74,12 @@ func (w *writer) step(path string, s form.Step, before []form.Step) Card {
 			return nil
 		}
 		said[name] = true
-		return w.argument(path+"/args/"+name, *k, argNamed(s.Args, name), isWanted(verb, s, name), scope)
+		wanted := isWanted(verb, s, name)
+		pieces := w.argument(path+"/args/"+name, *k, argNamed(s.Args, name), wanted || w.lacks(s, name, scope), scope)
+		if wanted && len(pieces) == 1 && k.Kind == "name" && pieces[0].Chip.Bare {
+			w.offerOthers(pieces[0].Chip, path, verb, scope)
+		}
+		return pieces
 	})
 	for _, k := range verb.Args {
 		at := path + "/args/" + k.Name
@@ -218,7 +223,35 @@ func isWanted(verb *form.Verb, s form.Step, name string) bool {
 		return true
 	}
 	given := func(name string) bool { return argNamed(s.Args, name) != nil }
-	return slices.Contains(verb.OneOf, name) && !slices.ContainsFunc(verb.OneOf, given) && (name == verb.Main || name == verb.OneOf[0] && !slices.Contains(verb.OneOf, verb.Main))
+	if !slices.Contains(verb.OneOf, name) || slices.ContainsFunc(verb.OneOf, given) {
+		return false
+	}
+	if first := verb.OneOf[0]; argumentNamed(verb.Args, first).Kind == "name" || !slices.Contains(verb.OneOf, verb.Main) {
+		return name == first // the chip of the first name offers the others
+	}
+	return name == verb.Main
+}
+
+// offerOthers lets the other names of which a step needs one be chosen with a chip.
+func (w *writer) offerOthers(c *Chip, path string, verb *form.Verb, scope sentence.Scope) {
+	for _, name := range verb.OneOf {
+		if k := argumentNamed(verb.Args, name); k.Kind == "name" && path+"/args/"+name != c.Path {
+			c.Others = append(c.Others, w.missing(path+"/args/"+name, *k, scope))
+		}
+	}
+	if len(c.Others) > 0 {
+		c.Words = w.T("pick.target")
+	}
+}
+
+// lacks reports whether a step needs an argument because what starts the rule does not bring what
+// it works on, such as a conversation.
+func (w *writer) lacks(s form.Step, name string, scope sentence.Scope) bool {
+	schema := w.Catalog.Verb(s.Verb)
+	if schema == nil || schema.Needs == "" || scope.Has(schema.Needs) || !slices.Contains(schema.Unless, name) {
+		return false
+	}
+	return !slices.ContainsFunc(schema.Unless, func(other string) bool { return argNamed(s.Args, other) != nil })
 }
 
 func argumentNamed(list []form.Argument, name string) *form.Argument {

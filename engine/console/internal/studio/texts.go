@@ -2,6 +2,7 @@ package studio
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type TextChip struct {
 	Label      string `json:"label,omitempty"` // in the menu, where it is shorter
 	Group      string `json:"group,omitempty"`
 	Hand       bool   `json:"hand,omitempty"`
+	Text       string `json:"text,omitempty"` // is inserted instead, with chips in it
 }
 
 // Chips returns the chips of a text for the page's script.
@@ -54,8 +56,8 @@ var insertOrder = []string{vocabulary.Contact, "steps", "vars", "clock", vocabul
 var someDays = []string{"2", "3", "7", "30"}
 
 // Insertable returns what can be put into a text at a place of a rule. A time is written as people
-// say it; an opening is there for each calendar.
-func (m *Maker) Insertable(f form.Form, path string, calendars []string) []TextChip {
+// say it; an opening is there for each calendar, and a number for each sector.
+func (m *Maker) Insertable(f form.Form, path string, calendars, sectors []string) []TextChip {
 	w := &writer{Maker: m, form: f}
 	scope := w.scope(before(f, path))
 	inserts, spoken := scope.Inserts(w.RulesLanguage()), sentence.Formats(w.RulesLanguage())[1]
@@ -71,7 +73,10 @@ func (m *Maker) Insertable(f form.Form, path string, calendars []string) []TextC
 		if i.ID || i.Fixed || i.Type == "flag" || i.Group == vocabulary.Happening {
 			continue
 		}
-		for _, t := range fillBlanks(i.Term, calendars) {
+		if each, ok := w.bySector(scope, i, sectors); ok {
+			list = append(list, each)
+		}
+		for _, t := range fillBlanks(i.Term, calendars, sectors) {
 			label := scope.Chip(w.RulesLanguage(), t)
 			if scope.IsTime(t) {
 				t = spoken.In(t)
@@ -87,8 +92,28 @@ func (m *Maker) Insertable(f form.Form, path string, calendars []string) []TextC
 	return list
 }
 
-// fillBlanks returns a value with each calendar, or number of days, in its blank.
-func fillBlanks(t sentence.Term, calendars []string) []sentence.Term {
+// bySector returns lines with the number of each sector, where a value is the number of one.
+func (w *writer) bySector(scope sentence.Scope, i sentence.Insert, sectors []string) (TextChip, bool) {
+	question := i.Term.Blanks["condition"].Condition
+	if i.Term.Value != "count" || question == nil || question.IsComplete() || len(sectors) == 0 {
+		return TextChip{}, false
+	}
+	var lines []string
+	for n, t := range fillBlanks(i.Term, nil, sectors) {
+		lines = append(lines, sectors[n]+": {{ "+sentence.PrintChip(t)+" }}")
+	}
+	none := *question
+	none.Sentence, none.Not, none.Blanks = "known", true, map[string]sentence.Term{"x": question.Blanks["x"]}
+	t := i.Term
+	t.Blanks = maps.Clone(t.Blanks)
+	t.Blanks["condition"] = sentence.Term{Kind: sentence.Question, Condition: &none}
+	lines = append(lines, w.T("text.no_sector")+": {{ "+sentence.PrintChip(t)+" }}")
+	label := w.T("text.by_sector", scope.Chip(w.RulesLanguage(), t.Blanks["list"]))
+	return TextChip{Words: label, Label: label, Group: w.group(i.Group), Text: strings.Join(lines, "\n")}, true
+}
+
+// fillBlanks returns a value with each calendar, number of days or sector in its blank.
+func fillBlanks(t sentence.Term, calendars, sectors []string) []sentence.Term {
 	if t.IsComplete() {
 		return []sentence.Term{t}
 	}
@@ -103,6 +128,11 @@ func fillBlanks(t sentence.Term, calendars []string) []sentence.Term {
 			out = append(out, c)
 		}
 	}
+	for _, name := range sectors {
+		if c := fillBlank(t, "y", sentence.Term{Kind: sentence.Text, Text: name}); c.IsComplete() {
+			out = append(out, c)
+		}
+	}
 	return out
 }
 
@@ -111,6 +141,10 @@ func fillBlank(t sentence.Term, name string, with sentence.Term) sentence.Term {
 	blanks := make(map[string]sentence.Term, len(t.Blanks))
 	for n, inner := range t.Blanks {
 		switch {
+		case inner.Condition != nil:
+			c := *inner.Condition
+			c.Blanks = fillBlank(sentence.Term{Blanks: c.Blanks}, name, with).Blanks
+			inner.Condition = &c
 		case inner.Kind != "":
 			inner = fillBlank(inner, name, with)
 		case n == name:

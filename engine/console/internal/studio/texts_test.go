@@ -38,7 +38,7 @@ func TestInsertable(t *testing.T) {
 	maker, f := readTexts(t, "pt")
 	said := map[string]string{}
 	var list []string
-	for _, chip := range maker.Insertable(f, "/do/1/args/text", []string{"loja", "office"}) {
+	for _, chip := range maker.Insertable(f, "/do/1/args/text", []string{"loja", "office"}, nil) {
 		said[chip.Label] = chip.Expression
 		list = append(list, chip.Label)
 		if chip.Hand {
@@ -61,9 +61,72 @@ func TestInsertable(t *testing.T) {
 	if list[0] != "nome do cliente" {
 		t.Errorf("%s comes first", list[0])
 	}
-	for _, chip := range maker.Insertable(f, "/do/0/args/text", nil) {
+	for _, chip := range maker.Insertable(f, "/do/0/args/text", nil, nil) {
 		if strings.Contains(chip.Expression, "answer") || strings.Contains(chip.Expression, "next_open") {
 			t.Errorf("%s is offered before it is there", chip.Expression)
+		}
+	}
+}
+
+// TestBySector shows that a text can have the numbers of all sectors at once, or that of one, of a
+// list that no step has given a name to.
+func TestBySector(t *testing.T) {
+	t.Parallel()
+	text := []byte("rules:\n  - id: x\n    when: { every: 1h }\n    do:\n      - list_attendances\n      - send_message: Hello\n")
+	f, err := form.Read(catalog, text, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := maker("en", text)
+	f = m.WithNames(f)
+	offered := map[string]TextChip{}
+	for _, chip := range m.Insertable(f, "/do/1/args/text", nil, []string{"Sales", "Support"}) {
+		offered[chip.Label] = chip
+	}
+	lines := offered["attendances found (attendance list), by sector"].Text
+	want := "Sales: {{ count(attendance_list.items, #.sector_name == 'Sales') }}\nSupport: {{ count(attendance_list.items, #.sector_name == 'Support') }}\nWithout a sector: {{ count(attendance_list.items, #.sector_name == nil) }}"
+	if lines != want {
+		t.Errorf("the lines are\n%s", lines)
+	}
+	one := offered["number of the attendances found (attendance list) in the sector Sales"]
+	if one.Expression != "count(attendance_list.items, #.sector_name == 'Sales')" || one.Hand {
+		t.Errorf("one sector is %+v", one)
+	}
+	for _, chip := range m.TextChips(f, "/do/1/args/text", lines) {
+		if chip.Hand {
+			t.Errorf("%s is by hand", chip.Expression)
+		}
+	}
+	values := m.Choices(f, "/do/1/if", nil).Values
+	i := slices.IndexFunc(values, func(v Value) bool { return len(v.Blanks) == 1 && v.Blanks[0].From == "sector" })
+	if i < 0 || values[i].Blanks[0].Path != "/blanks/condition/condition/blanks/y" {
+		t.Error("a condition cannot ask for the number of a sector")
+	}
+}
+
+// TestWhom shows that a step which has nobody to work on asks for somebody, and that a transfer can
+// go to a person as well as to a sector.
+func TestWhom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ when, do, said, picker string }{
+		{"{ every: 1h }", "send_message: Hello", "Send a message to <choose whom>", "target"},
+		{"{ every: 1h }", "send_message: { to: { person: Ana }, text: Hello }", "Send a message to [Ana]", "one"},
+		{"message.received", "send_message: Hello", "Send a message", ""},
+		{"message.received", "transfer: {}", "Transfer to <choose whom>", "one"},
+	} {
+		text := []byte("rules:\n  - id: x\n    when: " + c.when + "\n    do:\n      - " + c.do + "\n")
+		f, err := form.Read(catalog, text, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		card := maker("en", text).View(f, nil).Do.Cards[0]
+		if got := said(card.Pieces); got != c.said {
+			t.Errorf("%s is %q", c.do, got)
+		}
+		if last := card.Pieces[len(card.Pieces)-1].Chip; c.picker != "" && (last == nil || last.Picker != c.picker) {
+			t.Errorf("%s is chosen with %+v", c.do, last)
+		} else if card.Verb == "transfer" && (last.From != "person" || len(last.Others) != 1 || last.Others[0].From != "sector") {
+			t.Errorf("a transfer is chosen with %+v", last)
 		}
 	}
 }

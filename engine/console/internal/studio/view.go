@@ -21,6 +21,7 @@ type View struct {
 	Description string
 	When        Card
 	If          *Condition // nil is always
+	Clock       []Option   // the ways to let the clock start it, with the edits
 	Do          Steps
 	Cancel      []Ending
 	Bounds      []Bound
@@ -52,7 +53,7 @@ type Piece struct {
 // A Chip is a part of a sentence that can be changed.
 type Chip struct {
 	Path   string        `json:"path"`
-	Picker string        `json:"picker"`         // one, several, choice, choices, number, duration, span, time, text, value, times, days or hand
+	Picker string        `json:"picker"`         // one, several, choice, choices, number, duration, span, time, text, value, times, days, target or hand
 	From   string        `json:"from,omitempty"` // what it is chosen from, such as label
 	Label  string        `json:"label"`          // what it is
 	Words  string        `json:"-"`
@@ -63,6 +64,7 @@ type Chip struct {
 	Hand   bool          `json:"-"`                // an expression that no sentence says
 	Wrong  bool          `json:"-"`                // a problem is about it
 	Clear  bool          `json:"clear,omitempty"`  // it can be taken away
+	Others []Chip        `json:"others,omitempty"` // what can be chosen instead, such as a person for a sector
 }
 
 // A Card is one thing on the rail.
@@ -161,7 +163,7 @@ func (m *Maker) View(f form.Form, problems []Problem) View {
 	if v.Stage == "" {
 		v.Stage = string(rules.Live)
 	}
-	v.When = w.when(scope)
+	v.When, v.Clock = w.when(scope), w.clock()
 	v.If = w.conditions("/if/~if", sentence.ReadAll(f.If), scope)
 	v.Do = w.steps("/do", f.Do, nil, "")
 	for i, match := range f.CancelOn {
