@@ -206,6 +206,10 @@ RULES ?= 10000
 gap: ## open RULES made-up rules in the studio, with nothing by hand and no code, change chips of them, and print how many
 	go test -run '^Test(Random)?(NoGap|Changes)$$' -count 1 -v -timeout 6h ./engine/console/internal/studio -cases $(RULES)
 
+.PHONY: newcomers
+newcomers: ## build seven rules in a browser as a new user would: with a mouse, with keys alone and on a phone, and print the clicks
+	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting)$$' -count 1 -v -timeout 1h ./engine/console -ways
+
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all

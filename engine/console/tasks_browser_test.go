@@ -9,7 +9,7 @@ import (
 // opens again, in at most twelve clicks.
 func TestTheAwayReply(t *testing.T) {
 	task{
-		name: "the away reply", most: 12,
+		name: "the away reply", way: "phone", most: 12,
 		builds: []action{
 			fill("Name of the rule", "While we are closed"),
 			press("+ Add a step"),
@@ -45,7 +45,7 @@ func TestTheAwayReply(t *testing.T) {
 // clicks, and that it ends when the team answers.
 func TestTheTwoLevelSLA(t *testing.T) {
 	task{
-		name: "the two-level SLA", most: 25,
+		name: "the two-level SLA", way: "mouse", most: 25,
 		builds: []action{
 			fill("Name of the rule", "Nobody waits for long"),
 			press("+ Add a step"),
@@ -91,7 +91,7 @@ func TestTheTwoLevelSLA(t *testing.T) {
 // clicks.
 func TestTheMenu(t *testing.T) {
 	task{
-		name: "the menu", most: 30,
+		name: "the menu", way: "keyboard", most: 30,
 		builds: []action{
 			fill("Name of the rule", "What is it about"),
 			press("+ Add a step"),
@@ -127,7 +127,7 @@ func TestTheMenu(t *testing.T) {
 // TestNoClickIsLost shows that a click is heard on what lies below a text that is being written,
 // and would move when the text is left.
 func TestNoClickIsLost(t *testing.T) {
-	inEveryWay(t, func(_ string, _ *desk, p *newcomer) {
+	inWays(t, "", func(_ string, _ *desk, p *newcomer) {
 		for _, a := range []action{
 			press("+ Add a step"),
 			choose("Send a message"),

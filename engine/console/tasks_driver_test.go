@@ -2,6 +2,7 @@ package console
 
 import (
 	_ "embed"
+	"flag"
 	"fmt"
 	"regexp"
 	"strings"
@@ -297,6 +298,7 @@ var halfDayOffice = strings.Replace(officeRules, "18:00] }", "18:00], sat: [09:0
 // A task is something that a new user builds from an empty page.
 type task struct {
 	name   string
+	way    string        // in which it is done unless -ways asks for all
 	most   int           // clicks
 	needs  func(d *desk) // what must be there before
 	builds []action
@@ -305,13 +307,17 @@ type task struct {
 	acts   func(s *simulated)
 }
 
-// isDone does a task in every way, makes its rule live, and shows that it acts in the simulator.
+// isDone does a task, makes its rule live, and shows that it acts in the simulator.
 func (k task) isDone(t *testing.T) {
 	var needs []func(d *desk)
 	if k.needs != nil {
 		needs = append(needs, k.needs)
 	}
-	inEveryWay(t, func(way string, d *desk, p *newcomer) {
+	way := k.way
+	if *everyWay {
+		way = ""
+	}
+	inWays(t, way, func(way string, d *desk, p *newcomer) {
 		k.isBuilt(p)
 		picture := "task-" + strings.ReplaceAll(k.name, " ", "-") + "-" + way
 		p.picture(picture, "en", "light")
@@ -331,10 +337,15 @@ func (k task) isDone(t *testing.T) {
 	}, needs...)
 }
 
-// inEveryWay gives an empty page of a new desk, which has what is needed, to each hand.
-func inEveryWay(t *testing.T, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
+var everyWay = flag.Bool("ways", false, "do each task of newcomers with a mouse, with keys alone and on a phone")
+
+// inWays gives an empty page of a new desk, which has what is needed, to one hand, or to each.
+func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
 	b := newBrowser(t, "")
 	for _, way := range hands {
+		if only != "" && way.name != only {
+			continue
+		}
 		t.Run(way.name, func(t *testing.T) {
 			d := newEditorDesk(t, playable)
 			d.options.Workspaces[0].Simulator.(*playground).d = d

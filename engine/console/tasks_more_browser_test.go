@@ -61,7 +61,7 @@ func (d *desk) changed(kind, text string) (n int) {
 // TestTheSurvey shows that a new user builds a survey whose bad marks become a label and a card.
 func TestTheSurvey(t *testing.T) {
 	task{
-		name: "the survey", most: 40,
+		name: "the survey", way: "mouse", most: 40,
 		builds: []action{
 			fill("Name of the rule", "How did we do"),
 			press("a customer writes"),
@@ -133,7 +133,7 @@ func TestTheSurvey(t *testing.T) {
 // attendances are open in each sector.
 func TestTheDailyReport(t *testing.T) {
 	task{
-		name: "the daily report", most: 30,
+		name: "the daily report", way: "phone", most: 30,
 		builds: []action{
 			fill("Name of the rule", "What is open at six"),
 			press("by the clock"),
@@ -237,7 +237,7 @@ func TestVIPRouting(t *testing.T) {
 // TestTheCanary shows that a new user builds an away reply that goes to a tenth of the customers.
 func TestTheCanary(t *testing.T) {
 	task{
-		name: "the canary", most: 20,
+		name: "the canary", way: "mouse", most: 20,
 		builds: []action{
 			fill("Name of the rule", "Try the away reply"),
 			press("+ Add a step"),
