@@ -186,7 +186,7 @@ const shifts = `calendars:
 // on duty.
 func TestVIPRouting(t *testing.T) {
 	task{
-		name: "the VIP routing by shift", most: 30,
+		name: "the VIP routing by shift", way: "keyboard", most: 30,
 		needs: func(d *desk) {
 			d.write("shifts.yaml", shifts)
 			if err := d.AddState([]byte(`{"contacts": [{"name": "Marina Souza", "phone": "` + marina + `", "labels": ["vip"]}]}`)); err != nil {
