@@ -144,9 +144,10 @@ pages: ## fill a journal with PAGES events and runs, and print how long each pag
 	go test -run '^$$' -bench Pages -benchtime 20x -timeout 2h ./engine/console -pages $(PAGES)
 
 .PHONY: screenshots
-screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
+screenshots: tools ## write pictures of every page of the console to docs/screenshots, of three in both languages and themes
 	rm -f $(CURDIR)/docs/screenshots/*.png
 	go test -run 'InABrowser$$' -count 1 -timeout 20m ./engine/console -screenshots $(CURDIR)/docs/screenshots
+	cd $(CURDIR)/docs/screenshots && ls | grep -v -E '^phone-|-en-light|^(today|rule|write)-' | xargs rm -f
 
 KILLS ?= 1000
 .PHONY: kill
