@@ -12,13 +12,14 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestDeliveriesWakeTheBackfill shows what wakes the backfill.
-func TestDeliveriesWakeTheBackfill(t *testing.T) {
-	desk, err := sandbox.New(sandbox.Options{Seed: 1})
+// newSandbox starts an imitation of the service, and returns it with a client of it.
+func newSandbox(t *testing.T, o sandbox.Options) (*sandbox.Sandbox, *service.Client) {
+	t.Helper()
+	desk, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer desk.Close()
+	t.Cleanup(func() { desk.Close() })
 	address, err := desk.Start(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +28,12 @@ func TestDeliveriesWakeTheBackfill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return desk, client
+}
+
+// TestDeliveriesWakeTheBackfill shows what wakes the backfill.
+func TestDeliveriesWakeTheBackfill(t *testing.T) {
+	_, client := newSandbox(t, sandbox.Options{Seed: 1})
 	j, err := storage.Open(t.Context(), filepath.Join(t.TempDir(), "quando.db"), false)
 	if err != nil {
 		t.Fatal(err)

@@ -17,19 +17,7 @@ import (
 // TestChecksFindWhatIsBroken shows that an active webhook whose deliveries fail is not fine, nor is
 // a journal that cannot be written.
 func TestChecksFindWhatIsBroken(t *testing.T) {
-	desk, err := sandbox.New(sandbox.Options{Seed: 1, AllowLoopback: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer desk.Close()
-	address, err := desk.Start(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	desk, client := newSandbox(t, sandbox.Options{Seed: 1, AllowLoopback: true})
 	broken := true
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if broken {
