@@ -96,7 +96,7 @@ async function take(mine, answer, edits = []) {
   showRail(found.rail);
   changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
-  setTimeout(() => mine === asked && showBeside(found)); // the rail is seen first
+  requestAnimationFrame(() => setTimeout(() => mine === asked && showBeside(found))); // the rail is seen first
   return true;
 }
 
@@ -185,7 +185,7 @@ function remember(text) {
 async function travel(from, to) {
   if (!from.length) return;
   await queue;
-  to.push(editor.text);
+  to.push(textarea.value);
   const text = from.pop();
   editor.set(text);
   textarea.value = text;
@@ -218,7 +218,7 @@ document.getElementById("undo").addEventListener("click", () => travel(undone, r
 document.getElementById("redo").addEventListener("click", () => travel(redone, undone));
 document.getElementById("discard").addEventListener("click", async () => {
   await queue;
-  remember(editor.text);
+  remember(textarea.value);
   editor.set(begun);
   textarea.value = begun;
   await look();

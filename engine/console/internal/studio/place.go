@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -189,6 +190,9 @@ func (l *places) branches(list *source.Node, step string) {
 
 // Vars returns the variables of a file.
 func Vars(text []byte) map[string]any {
+	if !bytes.Contains(text, []byte("vars")) {
+		return nil // most files have none, and need not be read for that
+	}
 	file, _ := source.Read("rules", text)
 	if file == nil || file.Root == nil || file.Root.Get("vars") == nil {
 		return nil
