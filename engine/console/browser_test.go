@@ -156,7 +156,7 @@ func (b *browser) theme(name string) {
 	}
 }
 
-// complaints returns what axe finds serious on the page. Only the colours are another thing in
+// complaints returns what axe finds on the page. Only the colours are another thing in
 // another theme.
 func (b *browser) complaints(theme string) []string {
 	b.t.Helper()
@@ -164,7 +164,7 @@ func (b *browser) complaints(theme string) []string {
 	if theme == "dark" {
 		options = `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`
 	}
-	ask := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+	ask := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations
 		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise)
 	for range 3 { // live parts may be replaced while axe runs
 		if found, err := try(b, ask); err == nil {

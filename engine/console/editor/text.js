@@ -3,7 +3,7 @@
 import { EditorState, EditorSelection, Prec, StateEffect, StateField } from "@codemirror/state";
 import { EditorView, Decoration, WidgetType, drawSelection, keymap, placeholder } from "@codemirror/view";
 import { history, historyKeymap, insertNewline, isolateHistory, standardKeymap } from "@codemirror/commands";
-import { autocompletion, completionStatus, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, completionStatus, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
 import { isFromPage, replaceText } from "./replace.js";
 
 // split finds the {{ expressions }} of a text as rules/internal/template does. It goes on after a {{ that is not closed, so that the chips behind it stay while
@@ -218,6 +218,7 @@ function text(parent, options) {
         }),
         autocompletion({ override: [complete], icons: false, activateOnTypingDelay: 10, interactionDelay: 0 }),
         Prec.high(keymap.of([
+          { key: "Tab", run: acceptCompletion },
           { key: "ArrowLeft", run: step(false) },
           { key: "ArrowRight", run: step(true) },
           { key: "Enter", run(view) {
@@ -226,7 +227,7 @@ function text(parent, options) {
             return chip ? true : insertNewline(view);
           } },
         ])),
-        keymap.of([...standardKeymap, ...historyKeymap]), // Tab leaves the field
+        keymap.of([...standardKeymap, ...historyKeymap]), // Tab leaves the field, where no menu is open
         // What is typed on a chip goes beside it, to where the cursor was moving: an arrow and a letter must not cost a chip.
         EditorView.inputHandler.of((view, from, to, typed) => {
           const chip = chosen(view.state);
@@ -251,6 +252,10 @@ function text(parent, options) {
           // Nothing chosen, nothing copied; CodeMirror would take the line.
           copy: (event, view) => view.state.selection.main.empty,
           cut: (event, view) => view.state.selection.main.empty,
+        }),
+        // A list that scrolls can be reached by keys.
+        EditorView.updateListener.of(({ view, state }) => {
+          if (completionStatus(state) === "active") view.requestMeasure({ read: () => view.dom.querySelector("[role=listbox]"), write: (list) => list?.setAttribute("tabindex", "0") });
         }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && picked) {
