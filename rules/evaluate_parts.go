@@ -137,15 +137,37 @@ func brief(v any) any {
 			}
 		}
 	case []any:
-		return fmt.Sprintf("%d items", len(v))
+		return briefList(v)
 	case map[string]any:
+		for _, name := range []string{"name", "title", "text", "id"} { // what people know it by
+			if text, ok := v[name].(string); ok && text != "" {
+				return brief(text)
+			}
+		}
 		return fmt.Sprintf("%d fields", len(v))
 	case time.Duration:
 		return duration.Format(v)
 	case []string:
-		return fmt.Sprintf("%d items", len(v))
+		return briefList(v)
 	}
 	return v
+}
+
+// briefList keeps the first items of a list, and how many there are if that is not all of them.
+func briefList[T any](list []T) []any {
+	const most = 5
+	out := make([]any, 0, most+1)
+	for _, item := range list[:min(len(list), most)] {
+		if short, ok := brief(item).([]any); ok {
+			out = append(out, fmt.Sprintf("[%d]", len(short))) // a list in a list
+			continue
+		}
+		out = append(out, brief(item))
+	}
+	if len(list) > most {
+		out = append(out, fmt.Sprintf("… %d", len(list)))
+	}
+	return out
 }
 
 // TextOf returns a value as it reads in a text.

@@ -136,7 +136,7 @@ func TestDoctorStopped(t *testing.T) {
 	if code, out, errOut := quando(t, "pause", "--rule", "hello", "--config", c.config); code != 0 {
 		t.Fatal(code, out, errOut)
 	}
-	c.finds("stopped", "warn", "the rule hello is stopped since", "ends with: quando resume --rule hello")
+	c.finds("stopped", "warn", "the rule hello is stopped by a person, since", "ends with: quando resume --rule hello")
 }
 
 func TestDoctorWrongKey(t *testing.T) {

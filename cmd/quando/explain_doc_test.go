@@ -160,6 +160,11 @@ func deskDay(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+	for more := true; more; { // so that customers are found by name
+		if more, err = j.Follow(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,14 +214,15 @@ func TestExplainNames(t *testing.T) {
 
 // delivered is the data of an event as the service delivers it.
 func delivered(typ, conversation, kind, text string, at time.Time) map[string]any {
+	name := map[string]string{"a": "Ana Lima", "b": "Friends of the shop"}[conversation]
 	id := "0192f3a4-0000-7000-8000-00000000000" + conversation
 	data := map[string]any{
 		"conversation": map[string]any{
-			"id": id, "kind": kind, "name": "Ana Lima", "label_ids": []any{}, "archived": false, "pinned": false, "muted": false, "unread": true,
+			"id": id, "kind": kind, "name": name, "label_ids": []any{}, "archived": false, "pinned": false, "muted": false, "unread": true,
 			"channel_id": "0192f3a4-0000-7000-8000-0000000000c1", "contact_id": "0192f3a4-0000-7000-8000-0000000000d1", "assignee_id": nil, "sector_id": supportSector, "last_message": nil,
 		},
 		"contact": map[string]any{
-			"id": "0192f3a4-0000-7000-8000-0000000000d1", "name": "Ana Lima", "phone": "+5511988887777", "company": nil, "city": nil, "label_ids": []any{}, "blocked": false,
+			"id": "0192f3a4-0000-7000-8000-0000000000d1", "name": name, "phone": "+5511988887777", "company": nil, "city": nil, "label_ids": []any{}, "blocked": false,
 			"channel_id": "0192f3a4-0000-7000-8000-0000000000c1",
 		},
 	}

@@ -103,12 +103,16 @@ func stories() []story {
 	acme.Workspace = "acme"
 	hostileEvent := event(6, "message.received", bruno)
 	hostileEvent.Data["message"] = map[string]any{"text": evil}
+	hostileEvent.Data["contact"] = map[string]any{"id": "c-b", "name": "Bruno Reis"}
+	opened := event(2, "attendance.opened", ana)
+	opened.Data["attendance"] = map[string]any{"id": "a-1", "protocol": "ATD-000042"}
+	opened.Data["contact"] = map[string]any{"id": "c-a", "name": "Ana Lima", "phone": "+5511988887777"}
 	return []story{
 		{event(1, "message.received", ana), []journal.Verdict{
 			fired("away-reply"),
 			{Rule: "vip-routing", Outcome: journal.False, Clause: `conversation.kind == "direct"`, Values: map[string]any{"conversation.kind": "group"}},
 		}, reply},
-		{event(2, "attendance.opened", ana), []journal.Verdict{fired("sla-escalation")}, waiting},
+		{opened, []journal.Verdict{fired("sla-escalation")}, waiting},
 		{event(3, "kanban.card.moved", "card:17"), []journal.Verdict{fired("card-after-close")}, failed},
 		{event(4, "attendance.closed", bruno), []journal.Verdict{fired("tell-erp")}, uncertain},
 		{event(5, "message.received", bruno), []journal.Verdict{{Rule: "satisfaction", Outcome: journal.Fired, Stage: rules.Shadow}}, shadow},
@@ -127,6 +131,11 @@ func fillJournal(ctx context.Context, file string) error {
 	}
 	for _, s := range stories() {
 		if err := s.tell(ctx, j); err != nil {
+			return err
+		}
+	}
+	for more := true; more; { // as an engine does beside its work, so that customers are found by name
+		if more, err = j.Follow(ctx); err != nil {
 			return err
 		}
 	}

@@ -183,6 +183,18 @@ func valueWords(l rules.Language, v any) string {
 		return phrases.Say(l, "explain.not_set")
 	case bool:
 		return phrases.Say(l, phrases.Code("explain."+strconv.FormatBool(v)))
+	case []any:
+		if len(v) == 0 {
+			return phrases.Say(l, "explain.empty")
+		}
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = valueWords(l, item)
+			if text, ok := item.(string); ok {
+				items[i] = text
+			}
+		}
+		return strings.Join(items, ", ")
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

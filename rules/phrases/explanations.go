@@ -53,6 +53,7 @@ var explanations = table{
 	"explain.untrue":     {"%s was not true", "%s não era verdade"},
 	"explain.was":        {"%s was %s", "%s era %s"},
 	"explain.not_set":    {"not set", "não definido"},
+	"explain.empty":      {"empty", "vazio"},
 	"explain.true":       {"true", "verdadeiro"},
 	"explain.false":      {"false", "falso"},
 	"explain.ended":      {"%s at %s", "%s em %s"},

@@ -3,6 +3,8 @@ package cli
 import (
 	"io"
 	"os"
+
+	"golang.org/x/term"
 )
 
 // A Palette colours words on a terminal, and leaves them plain in a pipe.
@@ -21,6 +23,19 @@ func IsTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// LineWidth returns how many columns a terminal has; 0 if w is none, and lines have no end.
+func LineWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !IsTerminal(w) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return max(width, 40)
 }
 
 func (p Palette) paint(code, s string) string {

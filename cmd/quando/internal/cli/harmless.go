@@ -54,3 +54,27 @@ func Truncate(s string, to int) string {
 	}
 	return s
 }
+
+// Wrap breaks a text into lines of a number of columns, between words where it can. With no columns
+// it stays one line.
+func Wrap(s string, to int) (lines []string) {
+	if to <= 0 || Width(s) <= to {
+		return []string{s}
+	}
+	start, space, used := 0, -1, 0 // of the line: where it starts, its last space, its columns
+	for i, r := range s {
+		if used+columns(r) > to {
+			end, next := i, i
+			if space > start {
+				end, next = space, space+1
+			}
+			lines = append(lines, s[start:end])
+			start, space, used = next, -1, Width(s[next:i])
+		}
+		if r == ' ' {
+			space = i
+		}
+		used += columns(r)
+	}
+	return append(lines, s[start:])
+}

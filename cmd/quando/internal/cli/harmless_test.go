@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,5 +49,26 @@ func TestCut(t *testing.T) {
 	}
 	if got := Truncate("a"+strings.Repeat("\u0301", 10000), 10); len(got) > 200 {
 		t.Errorf("ten thousand marks leave %d bytes", len(got))
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		to       int
+		want     []string
+	}{
+		{"a pipe", "as long as it likes", 0, []string{"as long as it likes"}},
+		{"it fits", "one two", 7, []string{"one two"}},
+		{"between words", "one two three", 8, []string{"one two", "three"}},
+		{"a long word", "abcdefgh", 3, []string{"abc", "def", "gh"}},
+		{"wide characters", "日本語", 4, []string{"日本", "語"}},
+		{"nothing", "", 10, []string{""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Wrap(c.in, c.to); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// TableWidth is how many columns of a terminal a table takes at most.
+// TableWidth is how many columns a report takes at most.
 const TableWidth = 100
 
-// A Table is rows under a header, each with further lines below it. It measures the terminal width,
-// which text/tabwriter does not: colours take no space, and some characters take two columns.
+// A Table is rows under a header, each with further lines below it. It measures what characters
+// take on a terminal, which text/tabwriter does not: colours take no space, and some characters take
+// two columns. Nothing is cut: on a terminal the further lines are wrapped at its width.
 type Table struct {
 	Head []string
 	rows []tableRow
@@ -27,8 +28,7 @@ type Cell struct {
 	Paint func(string) string // nil is plain
 }
 
-// Add appends a row. Texts are made harmless, and so are the details, which are cut to the table's
-// width.
+// Add appends a row. Texts are made harmless, and so are the details.
 func (t *Table) Add(cells []Cell, details ...string) {
 	for i := range cells {
 		cells[i].Text = Harmless(cells[i].Text)
@@ -36,7 +36,7 @@ func (t *Table) Add(cells []Cell, details ...string) {
 	row := tableRow{cells: cells}
 	for _, d := range details {
 		if d != "" {
-			row.details = append(row.details, Truncate(Harmless(d), TableWidth-detailIndent))
+			row.details = append(row.details, Harmless(d))
 		}
 	}
 	t.rows = append(t.rows, row)
@@ -60,7 +60,9 @@ func (t *Table) Write(w io.Writer, c Palette) {
 	for _, row := range t.rows {
 		writeCells(w, row.cells, widths)
 		for _, d := range row.details {
-			fmt.Fprintf(w, "%s%s\n", strings.Repeat(" ", detailIndent), c.Dim(d))
+			for _, line := range Wrap(d, LineWidth(w)-detailIndent) {
+				fmt.Fprintf(w, "%s%s\n", strings.Repeat(" ", detailIndent), c.Dim(line))
+			}
 		}
 	}
 }

@@ -84,12 +84,30 @@ func (d *doctor) stopped(ctx context.Context, j storage.Journal) {
 	}
 	for _, h := range holds {
 		stamp := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-		words := view.HoldSubject(h) + " is stopped since " + stamp(h.Since)
+		words := view.HoldSubject(h) + " is stopped " + d.stoppedBy(ctx, j, h) + ", since " + stamp(h.Since)
 		if h.Reason != "" {
 			words += ": " + h.Reason
 		}
 		d.add("stopped", h.Workspace, warning, view.HoldRemedy(h, time.Now(), stamp), "%s", words)
 	}
+}
+
+// stoppedBy says what placed a hold, and of a person who did so on the console, who.
+func (d *doctor) stoppedBy(ctx context.Context, j storage.Journal, h journal.Hold) string {
+	words := view.HoldKindWords(h.Kind)
+	if h.Kind != journal.HoldPerson {
+		return words
+	}
+	entries, err := j.Audits(ctx, 0, 1000)
+	if err != nil {
+		return words
+	}
+	for _, e := range entries {
+		if e.What == "pause" && e.At.Sub(h.Since).Abs() < 5*time.Second {
+			return "by " + e.Who
+		}
+	}
+	return words
 }
 
 // unlocked checks whether a journal in a database can be written.

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // NewEvents returns the command events, which lists recorded events.
@@ -31,7 +32,7 @@ why not. It works while an engine runs. An event that no webhook told is marked 
 
 --since takes a length of time (90m, 14d) or a day or time (2026-11-13, "2026-11-13 17:50").`,
 		Example: `  quando events
-  quando events --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566
+  quando events --contact Bia
   quando events --rule away-reply --since 2h
   quando events --type message.received --output json | jq '.events[].verdicts'`,
 		Args: cobra.NoArgs,
@@ -44,15 +45,26 @@ why not. It works while an engine runs. An event that no webhook told is marked 
 				if err != nil {
 					return err
 				}
-				filter := journal.EventFilter{Workspace: f.workspace, Type: typ, Rule: f.rule, Lane: f.lane(), Since: since, Limit: f.limit}
+				who, err := f.narrow(cmd, v)
+				if err != nil {
+					return err
+				}
+				if err := knownType(cmd, v, typ); err != nil {
+					return err
+				}
+				filter := journal.EventFilter{Workspace: cmp.Or(f.workspace, who.Workspace), Type: typ, Rule: f.rule, Lane: who.Lane, Since: since, Limit: f.limit}
 				events, err := v.ListEvents(cmd.Context(), filter)
 				if err != nil {
 					return fmt.Errorf("list events: %w", err)
 				}
-				if f.output == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), eventList(events, data))
+				names, err := customersOf(cmd.Context(), v, events, func(e *journal.Event) (string, string) { return e.Workspace, e.Lane })
+				if err != nil {
+					return err
 				}
-				writeEvents(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), events, &f)
+				if f.output == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), eventList(events, names, data))
+				}
+				writeEvents(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), events, names, &f)
 				return nil
 			})
 		},
@@ -65,14 +77,15 @@ why not. It works while an engine runs. An event that no webhook told is marked 
 
 // listFlags are what the lists can be narrowed by.
 type listFlags struct {
-	rule, conversation, since, workspace, output string
-	limit                                        int
+	customerFlags
+	rule, since, workspace, output string
+	limit                          int
 }
 
 func (f *listFlags) add(cmd *cobra.Command, rule, since string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.rule, "rule", "", "only those "+rule+", by its `id`")
-	flags.StringVar(&f.conversation, "conversation", "", "only those of this conversation, by its `id`")
+	f.customerFlags.add(cmd, "only those")
 	flags.StringVar(&f.since, "since", "", "only those "+since+" since then, such as 14d or 2026-11-13")
 	flags.StringVar(&f.workspace, "workspace", "", "only those of this workspace, by its `name`")
 	flags.IntVar(&f.limit, "limit", 100, "at most so many")
@@ -87,17 +100,31 @@ func (f *listFlags) check() error {
 	return cli.CheckOutput(f.output)
 }
 
-// lane returns the lane of the given conversation, or "".
-func (f *listFlags) lane() string {
-	if f.conversation == "" {
-		return ""
+// narrow returns the conversation that is asked for, if there is one, and refuses the name of a rule
+// that is neither loaded nor recorded.
+func (f *listFlags) narrow(cmd *cobra.Command, v *view.View) (journal.Who, error) {
+	if f.rule != "" {
+		if err := v.KnownRule(cmd, f.workspace, f.rule); err != nil {
+			return journal.Who{}, err
+		}
 	}
-	return conversationLane(f.conversation)
+	return f.find(cmd, v, f.workspace)
 }
 
-// conversationLane returns the lane of a conversation, whose id may have been copied from a lane.
-func conversationLane(id string) string {
-	return actions.ConversationLane(strings.TrimPrefix(id, actions.ConversationLane("")))
+// knownType refuses a type of event that no service has and that is not recorded.
+func knownType(cmd *cobra.Command, v *view.View, typ string) error {
+	if typ == "" || vocabulary.EventOf(typ) != nil {
+		return nil
+	}
+	events, err := v.ListEvents(cmd.Context(), journal.EventFilter{Type: typ, Limit: 1})
+	if err != nil || len(events) > 0 {
+		return err
+	}
+	var known []string
+	for _, e := range vocabulary.Events() {
+		known = append(known, e.Type)
+	}
+	return fmt.Errorf("there is no event type %q (%s)", typ, cmp.Or(source.DidYouMean(typ, known).String(), "such as message.received or attendance.opened"))
 }
 
 // The JSON of events. Every member is always there: programs read it.
@@ -110,6 +137,7 @@ type (
 		Workspace  string         `json:"workspace"`
 		Type       string         `json:"type"`
 		Lane       string         `json:"lane"`
+		Contact    string         `json:"contact"` // the customer's name; empty when it is not known
 		CreatedAt  time.Time      `json:"created_at"`
 		ReceivedAt time.Time      `json:"received_at"`
 		Found      bool           `json:"found"` // by a backfill
@@ -128,11 +156,11 @@ type (
 	}
 )
 
-func eventList(events []*journal.Event, data bool) eventsJSON {
+func eventList(events []*journal.Event, names customers, data bool) eventsJSON {
 	list := eventsJSON{Events: []eventJSON{}}
 	for _, e := range events {
 		one := eventJSON{
-			ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, CreatedAt: e.CreatedAt.UTC(), ReceivedAt: e.ReceivedAt.UTC(),
+			ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, Contact: names[[2]string{e.Workspace, e.Lane}].Name, CreatedAt: e.CreatedAt.UTC(), ReceivedAt: e.ReceivedAt.UTC(),
 			Found: e.Found(), Decided: e.Decided, Verdicts: []verdictJSON{},
 		}
 		for _, d := range e.Verdicts {
@@ -150,26 +178,27 @@ func newVerdictJSON(d journal.Verdict) verdictJSON {
 	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: cli.OrEmpty(d.Values), Error: d.Error, Run: d.Run, Stage: cmp.Or(d.Stage, rules.Live)}
 }
 
-func writeEvents(v *view.View, w, notes io.Writer, events []*journal.Event, f *listFlags) {
+func writeEvents(v *view.View, w, notes io.Writer, events []*journal.Event, names customers, f *listFlags) {
 	if len(events) == 0 {
 		fmt.Fprintln(notes, "No such events.")
 		return
 	}
 	c := cli.Colours(w)
-	t := &cli.Table{Head: []string{"RECEIVED (" + v.ZoneName() + ")", "AGE", "TYPE", "EVENT"}}
+	t := &cli.Table{Head: []string{"RECEIVED (" + v.ZoneName() + ")", "AGE", "TYPE", "EVENT", "CUSTOMER"}}
 	for _, e := range events {
-		lane := e.Lane
-		if f.conversation != "" || lane == "event:"+e.ID {
-			lane = "" // it says nothing more
+		who := names.name(e.Workspace, e.Lane)
+		if who == "event:"+e.ID {
+			who = "" // it says nothing more
 		}
+		workspace := ""
 		if e.Workspace != config.DefaultWorkspaceName && f.workspace == "" {
-			lane = strings.TrimSpace("workspace " + e.Workspace + "  " + lane)
+			workspace = "workspace " + e.Workspace
 		}
 		typ := e.Type
 		if e.Found() {
 			typ += " (found)"
 		}
-		t.Add([]cli.Cell{{Text: v.Stamp(e.ReceivedAt)}, {Text: cli.Span(v.Now.Sub(e.ReceivedAt)), Paint: c.Dim}, {Text: typ, Paint: c.Bold}, {Text: e.ID}}, lane, verdictSummary(e))
+		t.Add([]cli.Cell{{Text: v.Stamp(e.ReceivedAt)}, {Text: cli.Span(v.Now.Sub(e.ReceivedAt)), Paint: c.Dim}, {Text: typ, Paint: c.Bold}, {Text: e.ID, Paint: c.Dim}, {Text: who}}, workspace, verdictSummary(e))
 	}
 	t.Write(w, c)
 	if len(events) == f.limit {

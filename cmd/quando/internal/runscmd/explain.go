@@ -21,15 +21,16 @@ import (
 
 // explainFlags are the flags of explain.
 type explainFlags struct {
-	event, conversation, run, rule, workspace, output string
-	limit                                             int
+	customerFlags
+	event, run, rule, workspace, output string
+	limit                               int
 }
 
 // NewExplain returns the command explain, which says why rules did or did not fire.
 func NewExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain --event ID | --conversation ID | --run ID",
+		Use:   "explain --event ID | --conversation CUSTOMER | --run ID",
 		Short: "Say why each rule did or did not fire, clause by clause with values",
 		Long: `Explain says in words what an event meant to every rule: fired, or the first condition that was not true with the values in it, or
 limited, late, replaced, cancelled, paused, looped, with the run and the time. For a conversation it does so for its newest events, one line
@@ -38,7 +39,8 @@ for each rule, and lists its runs; for a run it says what started it and why, an
 It tells what was recorded when the event was decided. Of a rule that was not asked it says what the rule would have done, worked out now with
 what was recorded then; --rule explains rules of a file that are not loaded in the same way. What was never recorded is not guessed, and nothing is asked of the service.`,
 		Example: `  quando explain --event 0192f3a4-5b6c-7d8e-9f00-112233445566
-  quando explain --conversation 0192f3a4-0000-7000-8000-00000000000a
+  quando explain --conversation Bia
+  quando explain --protocol ATD-000123
   quando explain --run 12
   quando explain --event 0192f3a4-5b6c-7d8e-9f00-112233445566 --rule draft.yaml`,
 		Args: cobra.NoArgs,
@@ -53,7 +55,7 @@ what was recorded then; --rule explains rules of a file that are not loaded in t
 				switch {
 				case f.event != "":
 					return explainEvent(v, cmd, &f)
-				case f.conversation != "":
+				case f.given():
 					return explainConversation(v, cmd, &f)
 				}
 				return explainRun(v, cmd, &f)
@@ -62,15 +64,19 @@ what was recorded then; --rule explains rules of a file that are not loaded in t
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.event, "event", "", "explain this event, by its `id`")
-	flags.StringVar(&f.conversation, "conversation", "", "explain the newest events of this conversation, by its `id`")
+	f.customerFlags.add(cmd, "explain the newest events")
 	flags.StringVar(&f.run, "run", "", "explain this run, by its `number` or key")
 	flags.StringVar(&f.rule, "rule", "", "explain the rules of this `file` instead, as if they had been loaded")
 	flags.StringVar(&f.workspace, "workspace", "", "the event or conversation is of this workspace, by its `name`")
-	flags.IntVar(&f.limit, "limit", 20, "with --conversation: at most so many events, and so many runs")
+	flags.IntVar(&f.limit, "limit", 20, "of a conversation: at most so many events, and so many runs")
 	cli.OutputFlag(cmd, &f.output)
 	cli.JournalFlag(cmd)
-	cmd.MarkFlagsOneRequired("event", "conversation", "run")
+	cmd.MarkFlagsOneRequired("event", "conversation", "contact", "phone", "protocol", "run")
 	cmd.MarkFlagsMutuallyExclusive("event", "conversation", "run")
+	for _, name := range []string{"contact", "phone", "protocol"} {
+		cmd.MarkFlagsMutuallyExclusive("event", name)
+		cmd.MarkFlagsMutuallyExclusive("run", name)
+	}
 	cmd.MarkFlagsMutuallyExclusive("run", "rule")
 	return cmd
 }
@@ -188,7 +194,11 @@ type (
 
 func explainConversation(v *view.View, cmd *cobra.Command, f *explainFlags) error {
 	ctx := cmd.Context()
-	lane := conversationLane(f.conversation)
+	who, err := f.find(cmd, v, f.workspace)
+	if err != nil {
+		return err
+	}
+	lane, names := who.Lane, customers{{who.Workspace, who.Lane}: who}
 	for _, name := range workspaceNames(v, f.workspace) {
 		events, err := v.ListEvents(ctx, journal.EventFilter{Workspace: name, Lane: lane, Limit: f.limit})
 		if err != nil {
@@ -214,7 +224,7 @@ func explainConversation(v *view.View, cmd *cobra.Command, f *explainFlags) erro
 			told.Events = append(told.Events, one)
 		}
 		for _, r := range runs {
-			one, err := newExplainedRun(ctx, x, r)
+			one, err := newExplainedRun(ctx, x, r, names)
 			if err != nil {
 				return err
 			}
@@ -223,19 +233,19 @@ func explainConversation(v *view.View, cmd *cobra.Command, f *explainFlags) erro
 		if f.output == "json" {
 			return cli.WriteJSON(cmd.OutOrStdout(), told)
 		}
-		writeExplainedConversation(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), &told, f)
+		writeExplainedConversation(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), &told, nameOf(who), f)
 		return nil
 	}
-	return cli.No(cmd, "there is nothing of the conversation %s; quando events lists what there is", f.conversation)
+	return cli.No(cmd, "there is nothing of the conversation %s; quando events lists what there is", f.text())
 }
 
-func newExplainedRun(ctx context.Context, x *explain.Explainer, r *journal.Run) (*explainedRun, error) {
+func newExplainedRun(ctx context.Context, x *explain.Explainer, r *journal.Run, names customers) (*explainedRun, error) {
 	e, cause, err := x.Cause(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	words, err := x.Standing(ctx, r)
-	return &explainedRun{shownRunJSON: newShownRunJSON(r, e), Words: words, Cause: cause}, err
+	return &explainedRun{shownRunJSON: newShownRunJSON(r, e, names), Words: words, Cause: cause}, err
 }
 
 func explainRun(v *view.View, cmd *cobra.Command, f *explainFlags) error {
@@ -247,7 +257,11 @@ func explainRun(v *view.View, cmd *cobra.Command, f *explainFlags) error {
 	if err != nil {
 		return err
 	}
-	told, err := newExplainedRun(cmd.Context(), x, r)
+	names := customers{}
+	if err := names.learn(cmd.Context(), v, r.Workspace, []string{r.Home}); err != nil {
+		return err
+	}
+	told, err := newExplainedRun(cmd.Context(), x, r, names)
 	if err != nil {
 		return err
 	}
@@ -258,6 +272,6 @@ func explainRun(v *view.View, cmd *cobra.Command, f *explainFlags) error {
 	if err != nil {
 		return err
 	}
-	writeExplainedRun(v, cmd.OutOrStdout(), told, r, events[r.Event])
+	writeExplainedRun(v, cmd.OutOrStdout(), told, r, events[r.Event], names)
 	return nil
 }

@@ -113,8 +113,9 @@ func resultColour(c cli.Palette, r rules.ClauseResult) func(string) string {
 }
 
 // writeExplainedConversation prints the verdicts on each event, one line each, and lists the runs.
-func writeExplainedConversation(v *view.View, w, notes io.Writer, told *explainedConversation, f *explainFlags) {
+func writeExplainedConversation(v *view.View, w, notes io.Writer, told *explainedConversation, who string, f *explainFlags) {
 	c := cli.Colours(w)
+	fmt.Fprintf(w, "%s\n\n", c.Bold(cli.Harmless(who)))
 	for _, e := range told.Events {
 		fmt.Fprintf(w, "%s  %s  %s\n", v.Stamp(e.ReceivedAt), c.Bold(cli.Harmless(e.Type)), c.Dim(cli.Harmless(e.ID)))
 		if e.Words != "" {
@@ -126,7 +127,7 @@ func writeExplainedConversation(v *view.View, w, notes io.Writer, told *explaine
 				continue // most rules are for something else
 			}
 			lines++
-			fmt.Fprintf(w, "    %s %s\n", c.Bold(cli.Harmless(r.Rule)), outcomeColour(c, r)(cli.Truncate(cli.Harmless(r.Words), 2*cli.TableWidth)))
+			fmt.Fprintf(w, "    %s %s\n", c.Bold(cli.Harmless(r.Rule)), outcomeColour(c, r)(cli.Harmless(r.Words)))
 		}
 		if lines == 0 {
 			fmt.Fprintf(w, "    %s\n", c.Dim("no rule is for it"))
@@ -152,7 +153,7 @@ func stageWords(s rules.Stage) string {
 }
 
 // writeExplainedRun prints why a run began, and then what runs show prints.
-func writeExplainedRun(v *view.View, w io.Writer, told *explainedRun, r *journal.Run, e *journal.Event) {
+func writeExplainedRun(v *view.View, w io.Writer, told *explainedRun, r *journal.Run, e *journal.Event, names customers) {
 	c := cli.Colours(w)
 	fmt.Fprintf(w, "%s%s %s\n", c.Bold(fmt.Sprintf("Run %d of %s", r.ID, cli.Harmless(r.Rule))), stageWords(r.Stage)+":", stateColour(c, r.State)(cli.Harmless(told.Words)))
 	switch {
@@ -170,5 +171,5 @@ func writeExplainedRun(v *view.View, w io.Writer, told *explainedRun, r *journal
 		writeClauses(w, c, told.Cause.Clauses)
 	}
 	fmt.Fprintln(w)
-	writeRunBody(v, w, r, e)
+	writeRunBody(v, w, r, e, names)
 }

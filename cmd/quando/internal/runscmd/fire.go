@@ -165,7 +165,7 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view.View, e rules.Event) erro
 			j.Verdict = &d
 		}
 		if run != nil {
-			r := newRunJSON(run, event)
+			r := newRunJSON(run, event, nil)
 			j.Run = &r
 		}
 		if err := cli.WriteJSON(w, j); err != nil {

@@ -2,13 +2,11 @@ package runscmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
@@ -98,7 +96,7 @@ func (f *muteFlags) run(cmd *cobra.Command, args []string, do func(context.Conte
 	return view.Open(cmd, f.workspace, func(v *view.View) error {
 		said := ""
 		if len(args) > 0 {
-			who, err := f.find(cmd, v, args[0])
+			who, err := findConversation(cmd, v, f.workspace, args[0])
 			if err != nil {
 				return err
 			}
@@ -108,70 +106,6 @@ func (f *muteFlags) run(cmd *cobra.Command, args []string, do func(context.Conte
 		}
 		return f.report(cmd, v, said)
 	})
-}
-
-// mostFound bounds the conversations among which a person has to choose.
-const mostFound = 10
-
-// find returns the one conversation that a name, a phone or an id names.
-func (f *muteFlags) find(cmd *cobra.Command, v *view.View, text string) (journal.Who, error) {
-	if strings.TrimSpace(text) == "" {
-		return journal.Who{}, errors.New("say which conversation: by the customer's name, phone or the conversation's id")
-	}
-	lane := conversationLane(text)
-	events, err := v.ListEvents(cmd.Context(), journal.EventFilter{Workspace: f.workspace, Lane: lane, Limit: 1})
-	if err != nil {
-		return journal.Who{}, fmt.Errorf("look for the conversation: %w", err)
-	}
-	if len(events) > 0 {
-		workspace := events[0].Workspace
-		known, err := v.Who(cmd.Context(), workspace, []string{lane})
-		who := known[lane]
-		who.Workspace, who.Lane = workspace, lane
-		return who, err
-	}
-	if id := strings.TrimPrefix(lane, conversationLane("")); uuid.Validate(id) == nil {
-		workspace := f.workspace
-		if workspace == "" {
-			workspace = config.DefaultWorkspaceName
-		}
-		return journal.Who{Workspace: workspace, Lane: lane}, nil // nothing has happened in it yet
-	}
-	found, err := v.FindLanes(cmd.Context(), text, mostFound)
-	if err != nil {
-		return journal.Who{}, fmt.Errorf("look for the conversation: %w", err)
-	}
-	var fits []journal.Who
-	for _, who := range found {
-		if (f.workspace == "" || who.Workspace == f.workspace) && strings.HasPrefix(who.Lane, conversationLane("")) {
-			fits = append(fits, who)
-		}
-	}
-	switch len(fits) {
-	case 0:
-		return journal.Who{}, cli.No(cmd, "no conversation that the journal knows has the name, phone or id %q; its id is in the service", text)
-	case 1:
-		return fits[0], nil
-	}
-	list := ""
-	for _, who := range fits {
-		list += fmt.Sprintf("\n  %s %s", strings.TrimPrefix(who.Lane, conversationLane("")), nameOf(who))
-	}
-	return journal.Who{}, cli.No(cmd, "several conversations fit %q: say which by its id%s", text, list)
-}
-
-// nameOf names a conversation.
-func nameOf(who journal.Who) string {
-	words := who.Name
-	if words == "" {
-		words = who.Phone
-	} else if who.Phone != "" {
-		words += " (" + who.Phone + ")"
-	}
-	if words == "" {
-		return who.Lane
-	}
-	return words
 }
 
 // mutesJSON is everything that is muted.
@@ -196,15 +130,19 @@ func (f *muteFlags) report(cmd *cobra.Command, v *view.View, said string) error 
 		fmt.Fprintln(w, "Nothing is muted.")
 		return nil
 	}
+	names, err := customersOf(cmd.Context(), v, mutes, func(m journal.Mute) (string, string) { return m.Workspace, m.Lane })
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(w, "Muted at present:")
 	for _, m := range mutes {
-		writeMute(v, w, m)
+		writeMute(v, w, m, names.name(m.Workspace, m.Lane))
 	}
 	return nil
 }
 
-func writeMute(v *view.View, w io.Writer, m journal.Mute) {
-	line := m.Lane
+func writeMute(v *view.View, w io.Writer, m journal.Mute, who string) {
+	line := who
 	if m.Workspace != config.DefaultWorkspaceName {
 		line += " of the workspace " + m.Workspace
 	}

@@ -2,6 +2,7 @@
 package runscmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // runStates are the states of a run, in the order of its life.
@@ -37,7 +39,7 @@ A run is queued, running, waiting, held or uncertain, and in the end done, stopp
 say what became of a call: see quando runs resolve. The runs of a shadow rule show what it would have done.`,
 		Example: `  quando runs
   quando runs --state failed --since 1d
-  quando runs --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566
+  quando runs --contact Bia
   quando runs --rule away-reply --output json | jq '.runs[].steps'
   quando runs show 12`,
 		Args: cobra.NoArgs,
@@ -46,23 +48,31 @@ say what became of a call: see quando runs resolve. The runs of a shadow rule sh
 				return err
 			}
 			if state != "" && !slices.Contains(runStates, journal.State(state)) {
-				return fmt.Errorf("there is no state %q: a run is %s", state, stateNames())
+				return noState(state)
 			}
 			return view.Open(cmd, f.workspace, func(v *view.View) error {
 				since, err := v.ParseSince(f.since)
 				if err != nil {
 					return err
 				}
-				filter := journal.RunFilter{Workspace: f.workspace, Rule: f.rule, State: journal.State(state), Lane: f.lane(), Since: since, Limit: f.limit}
+				who, err := f.narrow(cmd, v)
+				if err != nil {
+					return err
+				}
+				filter := journal.RunFilter{Workspace: cmp.Or(f.workspace, who.Workspace), Rule: f.rule, State: journal.State(state), Lane: who.Lane, Since: since, Limit: f.limit}
 				runs, err := v.ListRuns(cmd.Context(), filter)
 				if err != nil {
 					return fmt.Errorf("list runs: %w", err)
 				}
-				if f.output == "json" {
-					return writeRunsJSON(cmd.Context(), v, cmd.OutOrStdout(), runs)
+				names, err := customersOf(cmd.Context(), v, runs, func(r *journal.Run) (string, string) { return r.Workspace, r.Home })
+				if err != nil {
+					return err
 				}
-				writeRuns(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), runs, &f)
-				return noteStopped(cmd, v, &f)
+				if f.output == "json" {
+					return writeRunsJSON(cmd.Context(), v, cmd.OutOrStdout(), runs, names)
+				}
+				writeRuns(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), runs, names, &f)
+				return noteStopped(cmd, v, &f, who)
 			})
 		},
 	}
@@ -70,6 +80,17 @@ say what became of a call: see quando runs resolve. The runs of a shadow rule sh
 	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: "+stateNames())
 	cmd.AddCommand(newRunsShow(), newRunsCancel(), newRunsRetry(), newRunsResolve())
 	return cmd
+}
+
+func noState(state string) error {
+	names := make([]string, len(runStates))
+	for i, s := range runStates {
+		names[i] = string(s)
+	}
+	if near := source.DidYouMean(state, names); near != nil {
+		return fmt.Errorf("there is no state %q (%s)", state, near)
+	}
+	return fmt.Errorf("there is no state %q: a run is %s", state, stateNames())
 }
 
 func stateNames() string {
@@ -92,6 +113,7 @@ type (
 		Rule       string        `json:"rule"`
 		Event      string        `json:"event"` // empty when the journal has forgotten it
 		Lane       string        `json:"lane"`
+		Contact    string        `json:"contact"` // the customer's name; empty when it is not known
 		State      journal.State `json:"state"`
 		Reason     string        `json:"reason"`
 		Stage      rules.Stage   `json:"stage"`
@@ -110,14 +132,14 @@ type (
 	}
 )
 
-func writeRunsJSON(ctx context.Context, v *view.View, w io.Writer, runs []*journal.Run) error {
+func writeRunsJSON(ctx context.Context, v *view.View, w io.Writer, runs []*journal.Run, names customers) error {
 	events, err := eventsOf(ctx, v, runs)
 	if err != nil {
 		return err
 	}
 	list := runsJSON{Runs: []runJSON{}}
 	for _, r := range runs {
-		list.Runs = append(list.Runs, newRunJSON(r, events[r.Event]))
+		list.Runs = append(list.Runs, newRunJSON(r, events[r.Event], names))
 	}
 	return cli.WriteJSON(w, list)
 }
@@ -144,9 +166,9 @@ func eventsOf(ctx context.Context, v *view.View, runs []*journal.Run) (map[int64
 	return found, nil
 }
 
-func newRunJSON(r *journal.Run, e *journal.Event) runJSON {
+func newRunJSON(r *journal.Run, e *journal.Event, names customers) runJSON {
 	j := runJSON{
-		ID: strconv.FormatInt(r.ID, 10), Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Home, State: r.State, Reason: r.Reason, Stage: r.Stage,
+		ID: strconv.FormatInt(r.ID, 10), Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Home, Contact: names[[2]string{r.Workspace, r.Home}].Name, State: r.State, Reason: r.Reason, Stage: r.Stage,
 		StartedAt: timeOrNull(r.StartedAt), FinishedAt: timeOrNull(r.FinishedAt), Steps: []stepJSON{},
 	}
 	if e != nil {
@@ -173,29 +195,26 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, f *listFlags) {
+func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, names customers, f *listFlags) {
 	if len(runs) == 0 {
 		fmt.Fprintln(notes, "No such runs.")
 		return
 	}
 	c := cli.Colours(w)
-	t := &cli.Table{Head: []string{"RUN", "STARTED (" + v.ZoneName() + ")", "AGE", "STATE", "RULE"}}
+	t := &cli.Table{Head: []string{"RUN", "STARTED (" + v.ZoneName() + ")", "AGE", "STATE", "RULE", "CUSTOMER"}}
 	for _, r := range runs {
 		state := string(r.State)
 		if r.Stage == rules.Shadow {
 			state += " (shadow)"
 		}
-		lane := r.Home
-		if f.conversation != "" {
-			lane = "" // it says nothing more
-		}
+		workspace := ""
 		if r.Workspace != config.DefaultWorkspaceName && f.workspace == "" {
-			lane = strings.TrimSpace("workspace " + r.Workspace + "  " + lane)
+			workspace = "workspace " + r.Workspace
 		}
 		t.Add([]cli.Cell{
 			{Text: strconv.FormatInt(r.ID, 10)}, {Text: v.Stamp(r.StartedAt)}, {Text: cli.Span(v.Now.Sub(r.StartedAt)), Paint: c.Dim},
-			{Text: state, Paint: stateColour(c, r.State)}, {Text: r.Rule, Paint: c.Bold},
-		}, lane, v.Standing(r))
+			{Text: state, Paint: stateColour(c, r.State)}, {Text: r.Rule, Paint: c.Bold}, {Text: names.name(r.Workspace, r.Home)},
+		}, workspace, v.Standing(r))
 	}
 	t.Write(w, c)
 	if len(runs) == f.limit {
@@ -205,14 +224,14 @@ func writeRuns(v *view.View, w, notes io.Writer, runs []*journal.Run, f *listFla
 
 // noteStopped says what is stopped of what was listed, and how it goes on: its rules start no runs,
 // which a list of runs does not show.
-func noteStopped(cmd *cobra.Command, v *view.View, f *listFlags) error {
+func noteStopped(cmd *cobra.Command, v *view.View, f *listFlags, who journal.Who) error {
 	holds, err := v.Holds(cmd.Context())
 	if err != nil {
 		return fmt.Errorf("read what is stopped: %w", err)
 	}
 	for _, h := range holds {
 		listed := (h.Workspace == "" || f.workspace == "" || h.Workspace == f.workspace) && (h.Rule == "" || f.rule == "" || h.Rule == f.rule) &&
-			(h.Lane == "" || f.conversation == "" || h.Lane == f.lane())
+			(h.Lane == "" || who.Lane == "" || h.Lane == who.Lane)
 		if listed {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Stopped: %s\n  %s\n", cli.Harmless(v.HoldWords(h)), cli.Harmless(view.HoldRemedy(h, v.Now, v.Ahead)))
 		}

@@ -40,10 +40,14 @@ quando runs lists, or the run's key.`,
 				if err != nil {
 					return err
 				}
-				if output == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), newShownRunJSON(r, events[r.Event]))
+				names := customers{}
+				if err := names.learn(cmd.Context(), v, r.Workspace, []string{r.Home}); err != nil {
+					return err
 				}
-				writeRun(v, cmd.OutOrStdout(), r, events[r.Event])
+				if output == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), newShownRunJSON(r, events[r.Event], names))
+				}
+				writeRun(v, cmd.OutOrStdout(), r, events[r.Event], names)
 				return nil
 			})
 		},
@@ -134,9 +138,9 @@ type (
 	}
 )
 
-func newShownRunJSON(r *journal.Run, e *journal.Event) shownRunJSON {
+func newShownRunJSON(r *journal.Run, e *journal.Event, names customers) shownRunJSON {
 	j := shownRunJSON{
-		runJSON: newRunJSON(r, e), Version: r.Version, By: r.By, At: r.Lane, Ancestry: append([]string{}, r.Ancestry...), About: r.About, Asked: r.Asked,
+		runJSON: newRunJSON(r, e, names), Version: r.Version, By: r.By, At: r.Lane, Ancestry: append([]string{}, r.Ancestry...), About: r.About, Asked: r.Asked,
 		Steps: []shownStepJSON{},
 	}
 	for _, s := range r.Steps {
@@ -147,18 +151,18 @@ func newShownRunJSON(r *journal.Run, e *journal.Event) shownRunJSON {
 	return j
 }
 
-func writeRun(v *view.View, w io.Writer, r *journal.Run, e *journal.Event) {
+func writeRun(v *view.View, w io.Writer, r *journal.Run, e *journal.Event, names customers) {
 	c := cli.Colours(w)
 	state := stateColour(c, r.State)(string(r.State))
 	if r.Stage == rules.Shadow {
 		state += " (shadow: nothing was changed)"
 	}
 	fmt.Fprintf(w, "%s %s\n", c.Bold(fmt.Sprintf("Run %d of %s:", r.ID, cli.Harmless(r.Rule))), state)
-	writeRunBody(v, w, r, e)
+	writeRunBody(v, w, r, e, names)
 }
 
 // writeRunBody prints all details of a run but its state.
-func writeRunBody(v *view.View, w io.Writer, r *journal.Run, e *journal.Event) {
+func writeRunBody(v *view.View, w io.Writer, r *journal.Run, e *journal.Event, names customers) {
 	c := cli.Colours(w)
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
@@ -179,6 +183,9 @@ func writeRunBody(v *view.View, w io.Writer, r *journal.Run, e *journal.Event) {
 	line("started by", "%s", startedBy)
 	if len(r.Gathered) > 1 {
 		line("gathered", "%d events", len(r.Gathered))
+	}
+	if who, ok := names[[2]string{r.Workspace, r.Home}]; ok {
+		line("customer", "%s", nameOf(who))
 	}
 	line("lane", "%s", r.Home)
 	if r.Lane != r.Home && r.Lane != "" && !r.State.Finished() {

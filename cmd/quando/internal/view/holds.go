@@ -11,7 +11,7 @@ import (
 
 // HoldWords says what a hold stops, since when and why.
 func (v *View) HoldWords(h journal.Hold) string {
-	words := HoldSubject(h) + ", " + holdKindWords(h.Kind) + ", since " + v.Ago(h.Since)
+	words := HoldSubject(h) + ", " + HoldKindWords(h.Kind) + ", since " + v.Ago(h.Since)
 	if h.Reason != "" {
 		words += ": " + h.Reason
 	}
@@ -36,8 +36,8 @@ func HoldSubject(h journal.Hold) string {
 	return "everything"
 }
 
-// holdKindWords says what placed a hold.
-func holdKindWords(k journal.HoldKind) string {
+// HoldKindWords says what placed a hold.
+func HoldKindWords(k journal.HoldKind) string {
 	switch k {
 	case journal.HoldPerson:
 		return "by a person"

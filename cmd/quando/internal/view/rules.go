@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -52,7 +53,7 @@ func (v *View) WorkspaceFiles(cmd *cobra.Command, name string) ([]*rules.File, e
 
 // NoWorkspace says that there is no such workspace, and which there are.
 func (v *View) NoWorkspace(name string) error {
-	names := append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName)
+	names := v.workspaceNames("")
 	return fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names).String())
 }
 
@@ -81,15 +82,8 @@ func Broken(set *rules.Set, id string) *rules.Broken {
 
 // NoRule is the error for an unknown rule, with a similar name or another workspace as a hint.
 func (v *View) NoRule(cmd *cobra.Command, workspace, id string, set *rules.Set) error {
-	var ids []string
-	for _, r := range set.Rules {
-		ids = append(ids, r.ID)
-	}
-	for _, b := range set.Broken {
-		ids = append(ids, b.ID)
-	}
-	hint := cmp.Or(source.DidYouMean(id, ids).String(), "quando check lists what there is")
-	for _, other := range append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName) {
+	hint := cmp.Or(source.DidYouMean(id, ruleIDs(set)).String(), "quando check lists what there is")
+	for _, other := range v.workspaceNames("") {
 		if other == workspace {
 			continue
 		}
@@ -99,4 +93,47 @@ func (v *View) NoRule(cmd *cobra.Command, workspace, id string, set *rules.Set) 
 		}
 	}
 	return cli.No(cmd, "there is no rule %q in the workspace %s (%s)", id, workspace, hint)
+}
+
+// KnownRule refuses the id of a rule that is neither loaded nor recorded. Workspace is where; empty
+// is anywhere.
+func (v *View) KnownRule(cmd *cobra.Command, workspace, id string) error {
+	runs, err := v.ListRuns(cmd.Context(), journal.RunFilter{Workspace: workspace, Rule: id, Limit: 1})
+	if err != nil || len(runs) > 0 {
+		return err
+	}
+	events, err := v.ListEvents(cmd.Context(), journal.EventFilter{Workspace: workspace, Rule: id, Limit: 1})
+	if err != nil || len(events) > 0 {
+		return err
+	}
+	var ids []string
+	for _, name := range v.workspaceNames(workspace) {
+		set, err := v.WorkspaceRules(cmd, name)
+		if err != nil {
+			continue // what is recorded can be listed without the rules
+		}
+		if set.Rule(id) != nil || Broken(set, id) != nil {
+			return nil
+		}
+		ids = append(ids, ruleIDs(set)...)
+	}
+	return cli.No(cmd, "no rule with the id %q is loaded, and none is recorded (%s)", id, cmp.Or(source.DidYouMean(id, ids).String(), "quando check lists what there is"))
+}
+
+// workspaceNames returns the name of a workspace; of an empty one, all names.
+func (v *View) workspaceNames(workspace string) []string {
+	if workspace != "" {
+		return []string{workspace}
+	}
+	return append(slices.Sorted(maps.Keys(v.Config.Workspaces)), config.DefaultWorkspaceName)
+}
+
+func ruleIDs(set *rules.Set) (ids []string) {
+	for _, r := range set.Rules {
+		ids = append(ids, r.ID)
+	}
+	for _, b := range set.Broken {
+		ids = append(ids, b.ID)
+	}
+	return ids
 }
