@@ -99,6 +99,7 @@ type page struct {
 	Said    string
 	Now     time.Time
 	Nonce   string
+	Rules   bool // it is about rules and their texts
 	Studio  bool // a rule is shown on its rail
 	Body    any
 }
@@ -110,7 +111,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator

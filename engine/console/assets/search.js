@@ -6,6 +6,7 @@ const said = dialog.querySelector("[role=status]");
 let asked = null; // the request that is under way
 let shown = ""; // what the list is the answer to
 let timer = 0;
+let entered = false; // Enter was pressed before the answer came
 
 const options = () => [...list.querySelectorAll("[role=option]")];
 
@@ -29,6 +30,8 @@ function show(text, html) {
   field.setAttribute("aria-expanded", count > 0);
   said.textContent = count ? said.dataset.found.replace("%s", count) : text ? said.dataset.none : "";
   choose(count ? 0 : -1);
+  if (entered && count) options()[0].click();
+  entered = false;
 }
 
 async function ask() {
@@ -69,7 +72,7 @@ document.querySelector(".opensearch").addEventListener("click", (event) => {
 });
 dialog.querySelector("[data-close]").addEventListener("click", () => dialog.close());
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 80); });
+field.addEventListener("input", () => { entered = false; clearTimeout(timer); timer = setTimeout(ask, 80); });
 field.addEventListener("keydown", (event) => {
   const all = options();
   const at = all.findIndex((option) => option.classList.contains("active"));
@@ -77,9 +80,11 @@ field.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose((at + (event.key === "ArrowDown" ? 1 : all.length - 1)) % all.length);
   }
-  // What was typed since the list came has not been looked for yet: the form does that.
-  if (event.key === "Enter" && at >= 0 && field.value.trim() === shown) {
-    event.preventDefault();
-    all[at].click();
-  }
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  if (field.value.trim() === shown) return at >= 0 && all[at].click();
+  // What was typed since the list came has not been looked for yet.
+  entered = true;
+  clearTimeout(timer);
+  ask();
 });
