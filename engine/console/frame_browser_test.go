@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -29,7 +31,7 @@ func TestSearchByKeys(t *testing.T) {
 	press := func(keys string) { b.do(chromedp.KeyEvent(keys)) }
 	chosen := `document.getElementById(document.querySelector("#search input").getAttribute("aria-activedescendant"))`
 
-	press("/")
+	b.slash()
 	b.until(`document.querySelector("#search").open && document.activeElement.matches("#search input")`)
 	press("marina")
 	b.until(chosen + `?.textContent.includes("Marina Souza")`)
@@ -59,7 +61,7 @@ func TestSearchByKeys(t *testing.T) {
 
 	// The words of a message lead to its customer.
 	b.open("/")
-	press("/")
+	b.slash()
 	press("abacaxi")
 	b.until(chosen + `?.textContent.includes("Marina Souza")`)
 	press(kb.Enter)
@@ -69,9 +71,25 @@ func TestSearchByKeys(t *testing.T) {
 	// In a field a slash is a slash.
 	b.open("/rules")
 	look(b, "go to the field", chromedp.Evaluate[bool](`document.querySelector("main input").focus(), true`))
-	press("/")
+	b.slash()
 	if look(b, "look", chromedp.Evaluate[bool](`document.querySelector("#search").open`)) {
 		t.Error("a slash in a field opens the search")
+	}
+}
+
+// slash presses the key as a keyboard does: the character comes only if the page lets it.
+func (b *browser) slash() {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserStep)
+	defer cancel()
+	for _, typ := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		text := ""
+		if typ == input.DispatchKeyEventTypeKeyDown {
+			text = "/"
+		}
+		if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: typ, Key: "/", Code: "Slash", Text: text, WindowsVirtualKeyCode: 191}); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 

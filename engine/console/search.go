@@ -89,7 +89,7 @@ func (c *Console) searchLanes(q *request, text string) (customers, found []hit, 
 				details = append(details, detail)
 			}
 		}
-		customers = append(customers, hit{"user", v.Label, strings.Join(details, " · "), v.Link, c.at(who.Workspace, who.Seen)})
+		customers = append(customers, hit{"user", v.Label, strings.Join(details, " · "), v.Link, time.Time{}})
 	}
 	var runs []*journal.Run
 	if id, err := strconv.ParseInt(strings.TrimPrefix(text, "#"), 10, 64); err == nil && id > 0 {

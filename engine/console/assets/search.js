@@ -80,9 +80,10 @@ field.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose((at + (event.key === "ArrowDown" ? 1 : all.length - 1)) % all.length);
   }
-  if (event.key !== "Enter") return;
+});
+field.form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (field.value.trim() === shown) return at >= 0 && all[at].click();
+  if (field.value.trim() === shown) return list.querySelector(".active")?.click();
   // What was typed since the list came has not been looked for yet.
   entered = true;
   clearTimeout(timer);
