@@ -203,6 +203,7 @@ type Console struct {
 	index     ruleIndex
 	changed   lastChanges
 	present   presence
+	counted   needsCount
 	handler   http.Handler
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/quandohq/quando/actions/builtin"
@@ -49,11 +48,18 @@ func TestFamilies(t *testing.T) {
 	for _, k := range []CheckKind{CheckSends, CheckReads, CheckOthers} {
 		keys = append(keys, "check."+string(k), "need.outage."+string(k))
 	}
-	for _, name := range append(picture.Ends, menu...) {
-		if slices.Contains(menu, name) {
-			keys = append(keys, "nav."+name)
-		} else {
-			keys = append(keys, "end."+name)
+	for _, name := range picture.Ends {
+		keys = append(keys, "end."+name)
+	}
+	for _, group := range menu {
+		if group.Name != "" {
+			keys = append(keys, "layout.group."+group.Name)
+		}
+		for _, one := range group.Places {
+			keys = append(keys, "nav."+one.Name)
+			for _, page := range one.Pages {
+				keys = append(keys, "nav."+page.Name)
+			}
 		}
 	}
 	for _, key := range keys {

@@ -107,22 +107,26 @@ func (c *Console) stream(q *request) error {
 	return nil
 }
 
-func stoppingLink(stopped bool, here string) string {
-	return "/stopping?was=" + strconv.FormatBool(stopped) + "&back=" + escapeQuery(here)
+// stoppingLink is where a page asks whether what its frame shows has changed.
+func stoppingLink(p page) string {
+	return "/stopping?was=" + strconv.FormatBool(p.Stopped) + "&needs=" + strconv.Itoa(p.Needs) + "&back=" + escapeQuery(p.Here)
 }
 
-// stopping updates the stop banner of an open page, if it has changed.
+// stopping updates the stop banner and the number of needs of an open page, if they have changed.
 func (c *Console) stopping(q *request) error {
 	holds, err := c.options.Journal.Holds(q.ctx())
 	if err != nil {
 		return err
 	}
 	p := page{Stopped: isStopped(holds), Acts: q.user.Role >= Operator, Here: localPath(q.r.URL.Query().Get("back"))}
-	if q.r.URL.Query().Get("was") == strconv.FormatBool(p.Stopped) {
+	if p.Needs, err = c.countNeeds(q); err != nil {
+		return err
+	}
+	if f := q.r.URL.Query(); f.Get("was") == strconv.FormatBool(p.Stopped) && f.Get("needs") == strconv.Itoa(p.Needs) {
 		q.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	p.Watch = stoppingLink(p.Stopped, p.Here)
+	p.Watch = stoppingLink(p)
 	var b bytes.Buffer
 	if err := c.templates[q.lang].show(&b, "error", "stopping_anew", p); err != nil {
 		return fmt.Errorf("what is stopped: %w", err)

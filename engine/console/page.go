@@ -44,18 +44,7 @@ const layout = "layout.html"
 // pages are the templates, one for each page.
 var pages = []string{
 	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
-	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables",
-}
-
-// menu are the pages that every console has.
-var menu = []string{"today", "rules", "runs", "events", "conversations", "calendars", "health", "audit"}
-
-// menuLink is where a page of the menu is.
-func menuLink(name string) string {
-	if name == "today" {
-		return "/"
-	}
-	return "/" + name
+	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage",
 }
 
 func allTemplates() map[string]*templates {
@@ -64,7 +53,7 @@ func allTemplates() map[string]*templates {
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"menuLink": menuLink, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set
@@ -92,8 +81,11 @@ func (q *request) words() words.Language { return q.console.templates[q.lang].La
 // A page is what the layout shows around a page's own part.
 type page struct {
 	Title   string
-	Nav     string // which entry is the present one
-	Menu    []string
+	Menu    []menuGroup
+	Crumb   *place   // above the page; nil is none
+	Tabs    []place  // the lists of the place, if the page is one of several
+	Spaces  []choice // the workspaces, if there are several
+	Needs   int      // things that need a person
 	Lang    string
 	Langs   []words.Language
 	Here    string // the page's own address
@@ -107,6 +99,7 @@ type page struct {
 	Said    string
 	Now     time.Time
 	Nonce   string
+	Rules   bool // it is about rules and their texts
 	Studio  bool // a rule is shown on its rail
 	Body    any
 }
@@ -118,7 +111,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator
@@ -127,7 +120,11 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 			return err
 		}
 		p.Stopped = isStopped(holds)
-		p.Watch = stoppingLink(p.Stopped, p.Here)
+		if p.Needs, err = q.console.countNeeds(q); err != nil {
+			return err
+		}
+		p.Watch = stoppingLink(p)
+		q.frame(&p, nav)
 	}
 	if said := q.r.URL.Query().Get("said"); said != "" && q.words().Knows("said."+said) {
 		p.Said = q.words().T("said." + said)

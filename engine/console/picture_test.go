@@ -21,7 +21,11 @@ func (b *browser) picture(name, lang, theme string) {
 	if *screenshots == "" {
 		return
 	}
+	// The screen is as high as the page: what is fixed at its bottom would stand in the middle.
+	size := look(b, "measure", chromedp.Evaluate[[]int64](`[window.innerWidth, window.innerHeight, document.documentElement.scrollHeight]`))
+	b.do(chromedp.EmulateViewport(size[0], max(size[1], size[2])))
 	shot := look(b, "take a picture", chromedp.FullScreenshot(100))
+	b.do(chromedp.EmulateViewport(size[0], size[1]))
 	if err := os.MkdirAll(*screenshots, 0o755); err != nil {
 		b.t.Fatal(err)
 	}

@@ -38,6 +38,7 @@ var pageRoutes = []route{
 	{"GET /health", Viewer, (*Console).health},
 	{"GET /audit", Viewer, (*Console).audit},
 	{"GET /simulator", Viewer, (*Console).simulator},
+	{"GET /search", Viewer, (*Console).search},
 	{"GET /live", Viewer, (*Console).stream},
 	{"GET /stopping", Viewer, (*Console).stopping},
 	{"GET /metrics", Viewer, (*Console).metrics},
@@ -82,6 +83,7 @@ var editorRoutes = []route{
 	{"POST /rules/{workspace}/{rule}/duplicate", Editor, (*Console).duplicateRule},
 	{"GET /rules/{workspace}/{rule}/delete", Editor, (*Console).askDelete},
 	{"POST /rules/{workspace}/{rule}/delete", Editor, (*Console).deleteRule},
+	{"GET /parts", Editor, (*Console).parts},
 	{"GET /deleted", Viewer, (*Console).deleted},
 	{"POST /deleted", Editor, (*Console).bringBack},
 	{"GET /history", Viewer, (*Console).history},
@@ -178,6 +180,9 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	if err == nil {
 		err = to.handle(c, q)
+	}
+	if r.Method == http.MethodPost {
+		c.counted.forget() // it may have dealt with something
 	}
 	if err != nil {
 		c.fail(q, err)

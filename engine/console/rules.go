@@ -25,6 +25,7 @@ type rulesPage struct {
 	Files   []brokenFile // what could not be read and has no id
 	Edits   bool         // the user may write rules
 
+	Workspace   string // the only one that is listed; empty is all
 	Query       string
 	Stages      []optionView
 	Tags        []optionView
@@ -83,9 +84,9 @@ const (
 
 // A ruleQuery says which rules to list. Its fields are those of the address.
 type ruleQuery struct {
-	text, stage, tag string
-	folded           []string
-	from             int
+	workspace, text, stage, tag string
+	folded                      []string
+	from                        int
 }
 
 func readRuleQuery(q *request) (ruleQuery, error) {
@@ -94,7 +95,7 @@ func readRuleQuery(q *request) (ruleQuery, error) {
 	if err != nil || from > 1<<20 {
 		return ruleQuery{}, problem(http.StatusBadRequest, "error.filter")
 	}
-	find := ruleQuery{text: strings.TrimSpace(words.Cut(f.Get("q"), 100)), stage: f.Get("stage"), tag: words.Cut(f.Get("tag"), 100), from: int(from)}
+	find := ruleQuery{workspace: f.Get("workspace"), text: strings.TrimSpace(words.Cut(f.Get("q"), 100)), stage: f.Get("stage"), tag: words.Cut(f.Get("tag"), 100), from: int(from)}
 	if find.stage != "" && !slices.Contains(stageChoices, find.stage) {
 		return ruleQuery{}, problem(http.StatusBadRequest, "error.filter")
 	}
@@ -107,7 +108,7 @@ var stageChoices = []string{string(rules.Live), string(rules.Shadow), string(rul
 // link returns the address of the list with another page or other folded groups.
 func (f ruleQuery) link(from int, folded []string) string {
 	v := url.Values{"fold": folded}
-	for name, value := range map[string]string{"q": f.text, "stage": f.stage, "tag": f.tag} {
+	for name, value := range map[string]string{"workspace": f.workspace, "q": f.text, "stage": f.stage, "tag": f.tag} {
 		if value != "" {
 			v.Set(name, value)
 		}
@@ -137,7 +138,7 @@ func (c *Console) rules(q *request) error {
 	if err != nil {
 		return err
 	}
-	p := rulesPage{Query: find.text, Folds: find.folded}
+	p := rulesPage{Workspace: find.workspace, Query: find.text, Folds: find.folded}
 	holds, err := c.options.Journal.Holds(q.ctx())
 	if err != nil {
 		return err
@@ -146,6 +147,9 @@ func (c *Console) rules(q *request) error {
 	tags := map[string]bool{}
 	for i := range c.options.Workspaces {
 		w := &c.options.Workspaces[i]
+		if find.workspace != "" && find.workspace != w.Name {
+			continue
+		}
 		p.Edits = p.Edits || q.editable(w.Name)
 		p.Files = append(p.Files, q.brokenFiles(w)...)
 		for _, row := range c.ruleRows(q, w, find.text) {

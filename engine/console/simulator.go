@@ -231,11 +231,3 @@ func (c *Console) simulators() (list []*Workspace) {
 	}
 	return list
 }
-
-// menu are the pages that are always at hand.
-func (c *Console) menu() []string {
-	if len(c.simulators()) == 0 {
-		return menu
-	}
-	return append(menu[:len(menu):len(menu)], "simulator")
-}

@@ -101,6 +101,7 @@ func (c *Console) today(q *request) error {
 		},
 		Hours: picture.HoursOf(counts, c.at("", q.now), 24), Ends: picture.Ends, Acts: q.user.Role >= Operator, Here: "/",
 	}
+	c.counted.set(len(needs), q.now)
 	p.Chart = picture.Hours(w, p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)

@@ -8,11 +8,12 @@ var consoleFrame = table{
 	"layout.stopped": {"Everything is stopped. Events are still recorded; nothing is sent.", "Tudo está parado. Os eventos continuam sendo registrados; nada é enviado."},
 
 	"nav.today":         {"Today", "Hoje"},
+	"nav.activity":      {"Activity", "Atividade"},
 	"nav.rules":         {"Rules", "Regras"},
 	"nav.runs":          {"Runs", "Execuções"},
 	"nav.events":        {"Events", "Eventos"},
-	"nav.conversations": {"Conversations", "Conversas"},
-	"nav.calendars":     {"Calendars", "Calendários"},
+	"nav.conversations": {"Customers", "Clientes"},
+	"nav.calendars":     {"Opening hours", "Horários"},
 	"nav.health":        {"Health", "Saúde"},
 	"nav.audit":         {"Audit", "Auditoria"},
 

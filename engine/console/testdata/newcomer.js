@@ -11,7 +11,7 @@
   const isSeen = (e) => e.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: false }) && e.getClientRects().length > 0;
   const layer = () => document.querySelector("dialog[open]") || document;
   const spoken = (e) => [e.getAttribute("aria-label"), e.labels?.[0]?.childNodes[0].textContent, e.matches("input, select, textarea") ? null : e.textContent].map(tidy);
-  const among = (selector, words, within) => [...(within || layer()).querySelectorAll(selector)].filter((e) => isSeen(e) && spoken(e).includes(words));
+  const among = (selector, words, within) => [...(within || layer()).querySelectorAll(selector)].filter((e) => isSeen(e) && !e.closest(".side, .tabbar") && spoken(e).includes(words));
   const one = (list, n) => (n < 0 ? (list.length === 1 ? list[0] : null) : list[n]) || null;
   const cardOf = (words) => [...document.querySelectorAll("#rail [data-at]")].filter((e) => tidy(e.querySelector(":scope > .card > .inside > .say")?.textContent).includes(words))[0];
   const stops = () => [...layer().querySelectorAll("a[href], button, input, select, textarea, summary, [contenteditable=true], [tabindex]")].filter((e) => e.tabIndex >= 0 && !e.disabled && isSeen(e) && !(e.type === "radio" && !e.checked) && !(e.type === "hidden"));
@@ -26,7 +26,7 @@
       const place = () => e.getClientRects()[0] || { x: 0, y: 0, width: 0, height: 0 };
       if (e.matches("[role=option]")) e.scrollIntoView({ block: "nearest", behavior: "instant" });
       for (let before = null, now = place(); !before || before.x !== now.x || before.y !== now.y; before = now, now = place()) {
-        if (now.y < 80 || now.y + now.height > innerHeight - 120) e.scrollIntoView({ block: e.matches("[role=option]") ? "nearest" : "center", behavior: "instant" });
+        if (now.y < 80 || now.y + now.height > innerHeight - 180) e.scrollIntoView({ block: e.matches("[role=option]") ? "nearest" : "center", behavior: "instant" });
         await new Promise((done) => setTimeout(done, 60));
       }
       if (!e.isConnected) return { gone: true };

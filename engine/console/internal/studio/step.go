@@ -287,15 +287,15 @@ var verbGroups = []struct {
 	verbs      []string
 }{
 	{"messages", "message", []string{vocabulary.SendMessage, "mute", "unmute", "mark_read", "open_conversation"}},
-	{"people", "person", []string{"transfer", "set_sector", "close_attendance", "update_conversation"}},
-	{"labels", "label", []string{"add_labels", "remove_labels", "set_labels"}},
+	{"people", "arrow-right", []string{"transfer", "set_sector", "close_attendance", "update_conversation"}},
+	{"labels", "tag", []string{"add_labels", "remove_labels", "set_labels"}},
 	{"flow", "clock", []string{"wait", "wait_for", "stop_if", "choose", "for_each", "stop", "set", "log"}},
-	{"cards", "card", []string{"create_card", "move_card", "find_card", "update_card"}},
-	{"contacts", "contact", []string{"create_contact", "update_contact"}},
-	{"lists", "look", []string{"list_attendances", "list_conversations", "list_contacts", "list_cards", "read_report", "read_messages", "read_attendance", "read_conversation", "read_contact", "read_assignments"}},
+	{"cards", "layout", []string{"create_card", "move_card", "find_card", "update_card"}},
+	{"contacts", "user", []string{"create_contact", "update_contact"}},
+	{"lists", "search", []string{"list_attendances", "list_conversations", "list_contacts", "list_cards", "read_report", "read_messages", "read_attendance", "read_conversation", "read_contact", "read_assignments"}},
 }
 
-var icons = map[string]string{"stop_if": "stop", "stop": "stop", "choose": "ways", "for_each": "loop", "set": "note", "log": "note", "http_request": "web"}
+var icons = map[string]string{"stop_if": "stop", "stop": "stop", "choose": "route", "for_each": "repeat", "set": "file", "log": "file", "http_request": "globe"}
 
 func iconOf(verb string) string {
 	if icon := icons[verb]; icon != "" {
@@ -306,7 +306,7 @@ func iconOf(verb string) string {
 			return g.icon
 		}
 	}
-	return "note"
+	return "file"
 }
 
 // Verbs returns the steps to choose from, in groups.

@@ -238,7 +238,7 @@ var closing = map[byte]byte{'[': ']', '{': '}'}
 
 // when shows what starts the rule.
 func (w *writer) when(scope sentence.Scope) Card {
-	c := Card{Path: "/when", Icon: "start", Problems: w.take("/when")}
+	c := Card{Path: "/when", Icon: "zap", Problems: w.take("/when")}
 	s := w.form.When.Schedule
 	if s == nil {
 		for i, name := range w.form.When.Events {
