@@ -64,7 +64,7 @@ what was recorded then; --rule explains rules of a file that are not loaded in t
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.event, "event", "", "explain this event, by its `id`")
-	f.customerFlags.add(cmd, "explain the newest events")
+	f.add(cmd, "explain the newest events")
 	flags.StringVar(&f.run, "run", "", "explain this run, by its `number` or key")
 	flags.StringVar(&f.rule, "rule", "", "explain the rules of this `file` instead, as if they had been loaded")
 	flags.StringVar(&f.workspace, "workspace", "", "the event or conversation is of this workspace, by its `name`")

@@ -88,7 +88,7 @@ func noState(state string) error {
 		names[i] = string(s)
 	}
 	if near := source.DidYouMean(state, names); near != nil {
-		return fmt.Errorf("there is no state %q (%s)", state, near)
+		return fmt.Errorf("there is no state %q (%s)", state, near.String())
 	}
 	return fmt.Errorf("there is no state %q: a run is %s", state, stateNames())
 }
