@@ -3,6 +3,7 @@ package config
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,7 @@ type Config struct {
 	Folder    string            // of the file: relative paths start from it
 	Now       func() time.Time  // that everything lives in; nil is this machine's
 	Simulator console.Simulator // of the default workspace; nil is that of service.sandbox
+	Outside   http.RoundTripper // answers http_request in place of the other systems; nil is these
 }
 
 // Workspace is one company: its service, its rules and its bounds.

@@ -39,6 +39,45 @@ func LoadForRulesOf(file string) (*Config, error) {
 // keysForRules are the keys that change how rules behave.
 var keysForRules = []string{"rules", "timezone", "safety.messages_per_conversation", "safety.messages", "safety.internal", "http_request.allow", "people"}
 
+// LoadForPlay reads what rules are played with in a sandbox: the same or, with http, also what
+// http_request sends. It names the variables that the file uses and the environment lacks. Nothing
+// of the service is read, so nothing of it can be called.
+func LoadForPlay(file string, http bool) (c *Config, missing []string, err error) {
+	keys := keysForRules
+	if http {
+		keys = slices.Concat(keys, []string{"http_request.headers", "http_request.plain_http"})
+	}
+	if c, _, err = loadPart(file, true, false, keys); err != nil {
+		return nil, nil, err
+	}
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, _ := source.Read(file, text)
+	return c, missingVariables(f.Root), nil
+}
+
+// missingVariables names the variables in a value that the environment lacks, each once.
+func missingVariables(n *source.Node) (names []string) {
+	if n == nil {
+		return nil
+	}
+	for _, m := range variable.FindAllStringSubmatch(n.Value, -1) {
+		if _, set := os.LookupEnv(m[1]); !set {
+			names = append(names, m[1])
+		}
+	}
+	for _, item := range n.Items {
+		names = append(names, missingVariables(item)...)
+	}
+	for _, p := range n.Pairs {
+		names = append(names, missingVariables(p.Value)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func loadPart(file string, required, environment bool, keys []string) (c *Config, found bool, err error) {
 	c = Default()
 	c.Folder = filepath.Dir(file)

@@ -360,7 +360,12 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		defer signal.Stop(hup)
-		(&watch{books: p.Books, log: p.log, ask: hup, busy: p.busy}).run(ctx)
+		p.Watch(ctx, hup)
 		return nil
 	})
+}
+
+// Watch reloads the rules when their files change, and when it is asked to, until ctx ends.
+func (p *Process) Watch(ctx context.Context, ask <-chan os.Signal) {
+	(&watch{books: p.Books, log: p.log, ask: ask, busy: p.busy}).run(ctx)
 }

@@ -44,7 +44,7 @@ func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter
 	}
 	u.names = service.NewDirectory(u.Client)
 	with := builtin.Options{
-		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), People: w.People, Location: w.Timezone,
+		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), People: w.People, Location: w.Timezone, Outside: c.Outside,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.Name, m) },
 	}
 	if with.HTTP, err = systems(w.Workspace); err != nil {
@@ -68,6 +68,9 @@ func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter
 func systems(w *config.Workspace) ([]builtin.HTTPHost, error) {
 	left := maps.Clone(w.HTTPRequest.Headers)
 	var hosts []builtin.HTTPHost
+	if w.HTTPRequest.Allow != nil {
+		hosts = []builtin.HTTPHost{} // an empty list allows none
+	}
 	for _, name := range w.HTTPRequest.Allow {
 		host := builtin.HTTPHost{Host: name, Headers: make(map[string]string), PlainHTTP: w.HTTPRequest.PlainHTTP}
 		for header, value := range left[strings.ToLower(name)] {
