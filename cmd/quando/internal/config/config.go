@@ -134,7 +134,7 @@ func load(file string, mayBeMissing, environment bool) (*Config, error) {
 		}
 	}
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems}
+	d := newReader(file, problems)
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}
@@ -171,7 +171,8 @@ func check(file string, environment bool) (*Config, source.Problems, error) {
 	c := Default()
 	c.Folder = filepath.Dir(file)
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems, elsewhere: true}
+	d := newReader(file, problems)
+	d.elsewhere = true
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}

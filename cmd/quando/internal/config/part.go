@@ -55,27 +55,7 @@ func LoadForPlay(file string, http bool) (c *Config, missing []string, err error
 		return nil, nil, err
 	}
 	f, _ := source.Read(file, text)
-	return c, missingVariables(f.Root), nil
-}
-
-// missingVariables names the variables in a value that the environment lacks, each once.
-func missingVariables(n *source.Node) (names []string) {
-	if n == nil {
-		return nil
-	}
-	for _, m := range variable.FindAllStringSubmatch(n.Value, -1) {
-		if _, set := os.LookupEnv(m[1]); !set {
-			names = append(names, m[1])
-		}
-	}
-	for _, item := range n.Items {
-		names = append(names, missingVariables(item)...)
-	}
-	for _, p := range n.Pairs {
-		names = append(names, missingVariables(p.Value)...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return c, newReader(file, nil).missing(f.Root), nil
 }
 
 func loadPart(file string, required, environment bool, keys []string) (c *Config, found bool, err error) {
@@ -89,7 +69,7 @@ func loadPart(file string, required, environment bool, keys []string) (c *Config
 	}
 	found = err == nil
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems}
+	d := newReader(file, problems)
 	unwanted := func(s setting) bool { return !slices.Contains(keys, s.path) }
 	all := slices.DeleteFunc(c.settings(), unwanted)
 	d.some(f.Root, all)

@@ -263,6 +263,7 @@ func (d *desk) noteReload(set *rules.Set, problems rules.Problems) {
 	if err := d.service.AddState(madeUp(set, d.space.People, "")); err != nil {
 		d.tell.unmade.Store(&err)
 	}
+	d.Units[0].ForgetNames() // there may be new ones
 	d.reloads = append(d.reloads, reload{set, problems})
 }
 

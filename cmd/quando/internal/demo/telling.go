@@ -91,7 +91,7 @@ func (p *player) closePlay() {
 
 // notCalled tells of a call that stayed here.
 func (p *player) notCalled(method, host string) {
-	p.tell.act(p.service.Now(), "(%s %s was not called, and counts as answered with 200 {}; --http lets it go)", method, host)
+	p.tell.act(p.service.Now(), "(%s %s was not called: --http lets it go; it counts as answered with 200 {})", method, host)
 }
 
 // reloads tells which rules are in use now, and what is wrong with the others.

@@ -188,7 +188,7 @@ func (p *Process) addUnit(c *config.Config, u *Unit) (*backfill.Source, error) {
 		return nil, err
 	}
 	o := webhook.Options{
-		Workspace: u.Name, Sink: p.Recorder.Record, Profile: u.Client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.Name), finds), Logger: p.log,
+		Workspace: u.Name, Sink: p.Recorder.Record, Profile: u.Client.Profile(), Count: u.notesDelivery(wakes(p.metrics.deliveriesOf(u.Name), finds)), Logger: p.log,
 		Bodies: p.bodies, Verified: trust,
 		Secrets: func(time.Time) []service.Secret { return u.Service.Webhook.Secrets },
 	}
@@ -349,8 +349,12 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 	for _, t := range p.told {
 		start(func() error { t.run(ctx); return nil })
 	}
-	for _, u := range p.Units {
+	for i, u := range p.Units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })
+		start(func() error {
+			u.tellUnreached(ctx, unreachedEvery, func() *rules.Set { return p.Books[i].shown().Set }, p.log)
+			return nil
+		})
 		start(func() error { u.keepNames(ctx, p.journal, p.log); return nil })
 		if u.subscription != nil {
 			start(func() error { return u.subscription.Run(ctx) })

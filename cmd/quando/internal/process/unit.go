@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -28,6 +29,7 @@ type Unit struct {
 	Catalog *rules.Catalog
 
 	subscription *subscription.Subscription // nil if the webhook is not managed
+	delivered    atomic.Bool                // a delivery was accepted
 }
 
 // NewUnit builds a workspace. It makes no calls.
