@@ -18,8 +18,8 @@ BENCHTIME ?= 1s
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-# What the compiler has learnt from quando under load. Only releases and the benchmark are built with it: the go
-# command takes a file called default.pgo for every build, and compiles all packages once more for it.
+# What the compiler has learnt from quando under load. Only releases and the benchmark are built with it: packages
+# that go run compiles with a profile, those of the standard library too, cannot be shared with go test.
 PGO := cmd/quando/quando.pgo
 
 # A module of its own, so that what is measured with is no dependency of the product.

@@ -56,8 +56,8 @@ func fuzzTargets(t *testing.T) (targets []string) {
 	return targets
 }
 
-// TestFirstBuild: go run compiles each package once. The go command takes a default.pgo beside a
-// program for every build of it, which compiles everything a second time.
+// TestFirstBuild: go run shares what it compiles with go test. The go command takes a default.pgo
+// beside a program for every build of it, and no other command can use what it compiles so.
 func TestFirstBuild(t *testing.T) {
 	if found, err := filepath.Glob(filepath.Join(root, "cmd", "*", "default.pgo")); err != nil || len(found) > 0 {
 		t.Errorf("%v %v", found, err)

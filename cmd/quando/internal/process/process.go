@@ -50,6 +50,7 @@ func Run(cmd *cobra.Command, c *config.Config, strict bool) (err error) {
 		}
 	}()
 	tellExposed(c.JournalPath(), log)
+	tellExposedSecrets(c, log)
 	tracer, err := trace.New(ctx, trace.Options{Endpoint: c.Traces.Endpoint, Version: cli.Version(), Logger: log})
 	if err != nil {
 		return err
