@@ -3,6 +3,8 @@ package demo
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -100,13 +102,16 @@ func (t *teller) reloads(at time.Time, list []reload) {
 		if !at.IsZero() {
 			t.at(at)
 		}
-		cli.WriteProblems(t.out, phrases.English, r.problems)
+		cli.WriteProblems(t.out, phrases.English, fromHere(r.problems))
 		words := fmt.Sprintf("%d rules in use", len(r.set.Rules))
 		if len(r.set.Rules) == 1 {
 			words = "1 rule in use"
 		}
 		if n := len(r.set.Broken); n > 0 {
-			words += fmt.Sprintf(", %d with mistakes; what was in use before stays so", n)
+			words += fmt.Sprintf(", %d with mistakes", n)
+			if !at.IsZero() {
+				words += "; what was in use before stays so"
+			}
 		}
 		if at.IsZero() {
 			t.print(words + ".")
@@ -117,4 +122,19 @@ func (t *teller) reloads(at time.Time, list []reload) {
 	if err := t.unmade.Swap(nil); err != nil {
 		t.print(t.colour.Red(fmt.Sprintf("The imitation of the service lacks what the rules name: %v", *err)))
 	}
+}
+
+// fromHere returns problems whose files are named from this folder on, where they are below it.
+func fromHere(problems rules.Problems) rules.Problems {
+	here, err := os.Getwd()
+	if err != nil {
+		return problems
+	}
+	out := slices.Clone(problems)
+	for i := range out {
+		if name, err := filepath.Rel(here, out[i].File); err == nil && filepath.IsLocal(name) {
+			out[i].File = name
+		}
+	}
+	return out
 }
