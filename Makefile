@@ -18,6 +18,10 @@ BENCHTIME ?= 1s
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
+# What the compiler has learnt from quando under load. Only releases and the benchmark are built with it: packages
+# that go run compiles with a profile, those of the standard library too, cannot be shared with go test.
+PGO := cmd/quando/quando.pgo
+
 # A module of its own, so that what is measured with is no dependency of the product.
 BENCH := cmd/bench
 
@@ -94,7 +98,7 @@ VERSION ?=
 STATIC_TAGS := sqlite_omit_load_extension,netgo,osusergo
 .PHONY: static
 static: ## build a binary that needs no library of the machine that it runs on, as releases are: OUT names it, VERSION is what it says of itself
-	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X github.com/quandohq/quando/cmd/quando/internal/cli.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
+	CGO_ENABLED=1 go build -pgo=$(PGO) -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X github.com/quandohq/quando/cmd/quando/internal/cli.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
 
 MAN ?= $(CURDIR)/build/man
 .PHONY: man
@@ -131,8 +135,8 @@ bench: ## measure quando against a bare server, and write docs/bench.json, bench
 	cd $(BENCH) && go run . -scale $(SCALE) -write $(CURDIR)/docs $(if $(PEERS),-run '.*')
 
 .PHONY: learn
-learn: ## let the compiler learn from quando under load: write cmd/quando/default.pgo
-	folder=$$(mktemp -d) && (cd $(BENCH) && go run . -run '^(acknowledge|runs)$$' -rounds 1 -duration 10s -profile "$$folder" -learn $(CURDIR)/cmd/quando/default.pgo) && rm -r "$$folder"
+learn: ## let the compiler learn from quando under load: write cmd/quando/quando.pgo
+	folder=$$(mktemp -d) && (cd $(BENCH) && go run . -run '^(acknowledge|runs)$$' -rounds 1 -duration 10s -profile "$$folder" -learn $(CURDIR)/$(PGO)) && rm -r "$$folder"
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost

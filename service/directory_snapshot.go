@@ -49,6 +49,13 @@ func (d *Directory) Load(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
+// Forget drops the lists, so that each is fetched again when it is needed next.
+func (d *Directory) Forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.listings)
+}
+
 // Snapshot returns every list that the directory has fetched, in a stable order.
 func (d *Directory) Snapshot() Snapshot {
 	d.mu.Lock()

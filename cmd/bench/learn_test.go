@@ -39,7 +39,7 @@ func TestProfileWithoutPaths(t *testing.T) {
 			t.Errorf("%s, it tells where the program was: %v", name, tells)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "default.pgo")
+	file := filepath.Join(t.TempDir(), "quando.pgo")
 	if err := os.WriteFile(file, clean, 0o600); err != nil {
 		t.Fatal(err)
 	}

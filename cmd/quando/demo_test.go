@@ -18,7 +18,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
-// A showing is a demo that runs.
+// A showing is a demo, or rules at play, that runs.
 type showing struct {
 	t    *testing.T
 	out  *clitest.Buffer
@@ -30,13 +30,19 @@ type showing struct {
 // show starts the demo in this process.
 func show(t *testing.T, args ...string) *showing {
 	t.Helper()
+	return showCommand(t, append([]string{"demo"}, args...)...)
+}
+
+// showCommand starts the demo, or play.
+func showCommand(t *testing.T, args ...string) *showing {
+	t.Helper()
 	s := &showing{t: t, out: &clitest.Buffer{}, temp: t.TempDir(), done: make(chan int, 1)}
 	t.Setenv("TMPDIR", s.temp)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.end = cancel
 	t.Cleanup(cancel)
 	go func() {
-		s.done <- run(ctx, append([]string{"demo"}, args...), strings.NewReader(""), s.out, s.out)
+		s.done <- run(ctx, args, strings.NewReader(""), s.out, s.out)
 	}()
 	return s
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
@@ -44,7 +47,7 @@ func TestInit(t *testing.T) {
 			config := filepath.Join(dir, "quando.yaml")
 			// The names in the rules are those of the sandbox's company, so the service has them all.
 			code, out, errOut := quando(t, "check", "--online", "--config", config)
-			if code != 0 || !strings.Contains(out, "in 2 files: no errors\n") {
+			if code != 0 || !strings.Contains(out, "in 3 files: no errors\n") {
 				t.Errorf("check: %d %s %s", code, out, errOut)
 			}
 			if code, out, errOut := quando(t, "fmt", "--check", "--config", config); code != 0 {
@@ -67,7 +70,7 @@ func TestInit(t *testing.T) {
 
 // TestInitWritesAllOrNothing: one file in the way, and no other is written.
 func TestInitWritesAllOrNothing(t *testing.T) {
-	for _, name := range []string{"quando.yaml", "rules/away-reply.yaml", "rules/away-reply_test.yaml", "quando.schema.json", "rules"} {
+	for _, name := range []string{"quando.yaml", "rules/away-reply.yaml", "rules/away-reply_test.yaml", "rules/ping.yaml", "quando.schema.json", "rules"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -127,4 +130,77 @@ func contents(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestInitSteps types what init prints, as it stands, and gets a message answered through a webhook.
+func TestInitSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, flags := range [][]string{nil, {"--sandbox"}} {
+		dir := t.TempDir()
+		code, printed, errOut := quando(t, append([]string{"init", filepath.Join(dir, "desk")}, flags...)...)
+		if code != 0 {
+			t.Fatal(errOut)
+		}
+		var typed []string
+		for line := range strings.Lines(printed[strings.Index(printed, "\nNext\n"):]) {
+			if line != "  quando play\n" && strings.HasPrefix(line, "  ") { // play goes on until Ctrl-C
+				typed = append(typed, line)
+			}
+		}
+		// What was started in the background is ended, as by closing the terminal.
+		script := strings.Join(typed, "") + "curl -s http://127.0.0.1:9090/control/state\nkill $(jobs -p); wait\n"
+		program, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "bin")
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(program, filepath.Join(path, "quando")); err != nil { // under this name it is the command
+			t.Fatal(err)
+		}
+		out := &clitest.Buffer{}
+		shell := exec.CommandContext(t.Context(), "/bin/bash", "-c", script)
+		shell.Env, shell.Stdout, shell.Stderr = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "HOME="+dir), out, out
+		begun := time.Now()
+		if err := alone(shell).Run(); err != nil || !out.Contains(`"text":"pong"`) || !out.Contains("RULE") || time.Since(begun) > time.Minute {
+			t.Errorf("%v %v after %s:\n%s\n%s", flags, err, time.Since(begun), script, out)
+		}
+		if out.Contains("NO WEBHOOK") || out.Contains("level=ERROR") || out.Contains("level=WARN") {
+			t.Errorf("%v: it complains:\n%s", flags, out)
+		}
+	}
+}
+
+// TestSandboxExports: what the sandbox prints is pasted into a shell, and then run works with it.
+func TestSandboxExports(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out := &clitest.Buffer{}
+	done := make(chan int)
+	go func() { done <- run(ctx, []string{"sandbox", "--listen", "127.0.0.1:0"}, nil, out, out) }()
+	clitest.Eventually(t, func() (bool, string) { return out.Contains("# curl"), out.String() })
+	pasted := exec.CommandContext(t.Context(), "sh", "-c", out.String()+"\nenv")
+	text, err := pasted.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.HasPrefix(name, "SERVICE_") || name == "QUANDO_SERVICE_SANDBOX" {
+			t.Setenv(name, value)
+		}
+	}
+	dir := t.TempDir()
+	if code, _, errOut := quando(t, "init", dir); code != 0 {
+		t.Fatal(errOut)
+	}
+	code, found, errOut := quando(t, "check", "--online", "--config", filepath.Join(dir, "quando.yaml"))
+	if code != 0 || !strings.Contains(found, "no errors") {
+		t.Errorf("%d %s %s", code, found, errOut)
+	}
+	stop()
+	<-done
 }

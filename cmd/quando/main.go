@@ -93,6 +93,7 @@ func newRoot() *cobra.Command {
 		journalcmd.New(),     // copy, back up, restore, verify, prune, export; forget a person
 
 		// Without a service.
+		demo.NewPlay(),    // try rules of one's own, with a clock that can be moved
 		demo.New(),        // watch an invented desk at work
 		demo.NewSandbox(), // imitate the messaging service
 	)

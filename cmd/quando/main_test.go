@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 			}
 			main()
 		},
+		"alone": func() { runAlone(os.Args[1:]) },
 	})
 }
 

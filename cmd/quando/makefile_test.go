@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,4 +54,24 @@ func fuzzTargets(t *testing.T) (targets []string) {
 	}
 	slices.Sort(targets)
 	return targets
+}
+
+// TestFirstBuild: go run shares what it compiles with go test. The go command takes a default.pgo
+// beside a program for every build of it, and no other command can use what it compiles so.
+func TestFirstBuild(t *testing.T) {
+	if found, err := filepath.Glob(filepath.Join(root, "cmd", "*", "default.pgo")); err != nil || len(found) > 0 {
+		t.Errorf("%v %v", found, err)
+	}
+	for _, file := range []string{"Makefile", ".goreleaser.yaml", "cmd/bench/profile.go"} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "cmd/quando/quando.pgo") || !strings.Contains(string(text), "-pgo=") {
+			t.Errorf("%s does not build with what the compiler has learnt", file)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "cmd", "quando", "quando.pgo")); err != nil {
+		t.Error(err)
+	}
 }

@@ -130,7 +130,7 @@ func TestSandboxCommand(t *testing.T) {
 	done := make(chan int)
 	var errOut bytes.Buffer
 	go func() {
-		done <- run(ctx, []string{"sandbox", "--listen", "127.0.0.1:0"}, nil, write, &errOut)
+		done <- run(ctx, []string{"sandbox", "--listen", "127.0.0.1:0", "--json"}, nil, write, &errOut)
 	}()
 	var address sandbox.Address
 	if err := json.NewDecoder(read).Decode(&address); err != nil {

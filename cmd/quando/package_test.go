@@ -51,7 +51,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sqlite_omit_load_extension", "netgo", "osusergo", "-X github.com/quandohq/quando/cmd/quando/internal/cli.release=", `-linkmode external -extldflags "-static"`} {
+	for _, want := range []string{"cmd/quando/quando.pgo", "sqlite_omit_load_extension", "netgo", "osusergo", "-X github.com/quandohq/quando/cmd/quando/internal/cli.release=", `-linkmode external -extldflags "-static"`} {
 		if !strings.Contains(string(makefile), want) || !strings.Contains(string(release), want) {
 			t.Errorf("%s is not in both builds", want)
 		}

@@ -3,6 +3,7 @@ package config
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,7 @@ type Config struct {
 	Folder    string            // of the file: relative paths start from it
 	Now       func() time.Time  // that everything lives in; nil is this machine's
 	Simulator console.Simulator // of the default workspace; nil is that of service.sandbox
+	Outside   http.RoundTripper // answers http_request in place of the other systems; nil is these
 }
 
 // Workspace is one company: its service, its rules and its bounds.
@@ -132,7 +134,7 @@ func load(file string, mayBeMissing, environment bool) (*Config, error) {
 		}
 	}
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems}
+	d := newReader(file, problems)
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}
@@ -169,7 +171,8 @@ func check(file string, environment bool) (*Config, source.Problems, error) {
 	c := Default()
 	c.Folder = filepath.Dir(file)
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems, elsewhere: true}
+	d := newReader(file, problems)
+	d.elsewhere = true
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}

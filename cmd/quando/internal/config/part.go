@@ -39,6 +39,25 @@ func LoadForRulesOf(file string) (*Config, error) {
 // keysForRules are the keys that change how rules behave.
 var keysForRules = []string{"rules", "timezone", "safety.messages_per_conversation", "safety.messages", "safety.internal", "http_request.allow", "people"}
 
+// LoadForPlay reads what rules are played with in a sandbox: the same or, with http, also what
+// http_request sends. It names the variables that the file uses and the environment lacks. Nothing
+// of the service is read, so nothing of it can be called.
+func LoadForPlay(file string, http bool) (c *Config, missing []string, err error) {
+	keys := keysForRules
+	if http {
+		keys = slices.Concat(keys, []string{"http_request.headers", "http_request.plain_http"})
+	}
+	if c, _, err = loadPart(file, true, false, keys); err != nil {
+		return nil, nil, err
+	}
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, _ := source.Read(file, text)
+	return c, newReader(file, nil).missing(f.Root), nil
+}
+
 func loadPart(file string, required, environment bool, keys []string) (c *Config, found bool, err error) {
 	c = Default()
 	c.Folder = filepath.Dir(file)
@@ -50,7 +69,7 @@ func loadPart(file string, required, environment bool, keys []string) (c *Config
 	}
 	found = err == nil
 	f, problems := source.Read(file, text)
-	d := &reader{file: file, problems: problems}
+	d := newReader(file, problems)
 	unwanted := func(s setting) bool { return !slices.Contains(keys, s.path) }
 	all := slices.DeleteFunc(c.settings(), unwanted)
 	d.some(f.Root, all)

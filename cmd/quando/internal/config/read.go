@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/csv"
 	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,8 +33,9 @@ type settings []setting
 type reader struct {
 	file      string
 	problems  source.Problems
-	variable  bool // the value comes from the environment and is literal
-	elsewhere bool // the environment is that of another machine: variables may be missing
+	variable  bool              // the value comes from the environment and is literal
+	elsewhere bool              // the environment is that of another machine: variables may be missing
+	beside    map[string]string // variables of the .env file beside the configuration
 }
 
 // say makes a hint.
@@ -84,30 +84,30 @@ func (d *reader) mapping(n *source.Node, path string, all settings) {
 // canRead reports whether a value is read: elsewhere, one that lacks a variable is not, unless the
 // rest of it can be used without.
 func (d *reader) canRead(path string, n *source.Node) bool {
-	return !d.elsewhere || slices.Contains(readWithoutVariables, path) || !lacksVariable(n)
+	return !d.elsewhere || slices.Contains(readWithoutVariables, path) || len(d.missing(n)) == 0
 }
 
 // readWithoutVariables are the keys that are read also where the environment lacks a variable.
 var readWithoutVariables = []string{"workspaces", "rules", "http_request.allow", "safety.internal", "people"}
 
-// lacksVariable reports whether a value uses a variable that the environment does not have.
-func lacksVariable(n *source.Node) bool {
-	for _, item := range n.Items {
-		if lacksVariable(item) {
-			return true
-		}
-	}
-	for _, p := range n.Pairs {
-		if lacksVariable(p.Value) {
-			return true
-		}
+// missing names the variables in a value that the environment does not have, each once.
+func (d *reader) missing(n *source.Node) (names []string) {
+	if n == nil {
+		return nil
 	}
 	for _, m := range variable.FindAllStringSubmatch(n.Value, -1) {
-		if _, set := os.LookupEnv(m[1]); !set {
-			return true
+		if _, set := d.lookup(m[1]); !set {
+			names = append(names, m[1])
 		}
 	}
-	return false
+	for _, item := range n.Items {
+		names = append(names, d.missing(item)...)
+	}
+	for _, p := range n.Pairs {
+		names = append(names, d.missing(p.Value)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // below returns the keys that a path may have.
@@ -133,7 +133,7 @@ func (d *reader) environment(prefix string, all settings) {
 	defer func() { d.variable = false }()
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
-		value, set := os.LookupEnv(name)
+		value, set := d.lookup(name)
 		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers", "people"}, s.path) {
 			continue
 		}
@@ -153,7 +153,7 @@ func (d *reader) scalar(n *source.Node) (string, bool) {
 	ok := true
 	value := variable.ReplaceAllStringFunc(n.Value, func(match string) string {
 		name := variable.FindStringSubmatch(match)[1]
-		v, set := os.LookupEnv(name)
+		v, set := d.lookup(name)
 		if !set && d.elsewhere {
 			return match
 		}
@@ -413,7 +413,7 @@ func people(to *service.People) func(*reader, *source.Node) {
 			case len(d.problems) > before:
 			case err == nil:
 				d.report(p.Key, say("give one of them a surname"), "people has %s twice", p.Key.Value)
-			case d.elsewhere && lacksVariable(p.Value):
+			case d.elsewhere && len(d.missing(p.Value)) > 0:
 				phone = service.Phone{}
 			case !service.IsPhone(phone.Number):
 				d.report(p.Value, hint, "the person %s needs a phone, not %q", p.Key.Value, phone.Number)

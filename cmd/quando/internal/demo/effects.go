@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
 )
@@ -83,7 +84,10 @@ func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 	if wake.YearDay() != at.In(t.zone).YearDay() {
 		until = wake.Format("Mon 15:04")
 	}
-	rule := t.rules.Rule(r.Rule)
+	rule := t.rules.Load().Rule(r.Rule)
+	if rule == nil { // it was taken away while it waits
+		rule = &rules.Rule{}
+	}
 	for step := range rule.Steps() {
 		switch {
 		case step.Path != s.Path:

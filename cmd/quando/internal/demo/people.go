@@ -47,7 +47,7 @@ func (p *people) plan(at time.Time, do func(at time.Time) error) {
 
 // due is when somebody does something next; the zero time is never.
 func (p *people) due() time.Time {
-	if len(p.plans) == 0 {
+	if p == nil || len(p.plans) == 0 {
 		return time.Time{}
 	}
 	return p.plans[0].at
@@ -55,6 +55,9 @@ func (p *people) due() time.Time {
 
 // act lets everybody do what they planned for a time.
 func (p *people) act(now time.Time) error {
+	if p == nil {
+		return nil
+	}
 	for len(p.plans) > 0 && !p.plans[0].at.After(now) {
 		next := p.plans[0]
 		p.plans = p.plans[1:]

@@ -11,7 +11,7 @@ import (
 // any other is an error.
 func TestDemoDisturbed(t *testing.T) {
 	out := &clitest.Buffer{}
-	p := &people{tell: newTeller(out, startTime().Location())}
+	p := &people{tell: newTeller(out, startTime().Location(), startTime())}
 	joao := &customer{name: "João"}
 	closed := &sandbox.Error{Status: 409, Message: "the conversation has no open attendance"}
 	if err := p.told(closed, startTime(), joao, func() { t.Error("it is told as done") }); err == nil {

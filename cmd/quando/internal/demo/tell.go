@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -21,19 +22,21 @@ const (
 	ruleWidth = 22  // columns for a rule's id
 )
 
-// A teller tells people what happens, in lines. It observes the engine, which in a demo has one
+// A teller tells people what happens, in lines. It observes the engine, which here has one
 // worker: nothing here is used by two goroutines at once.
 type teller struct {
 	out    io.Writer
 	colour cli.Palette
 	zone   *time.Location
 	gone   bool // nobody reads any more
+	brief  bool // without totals
 
-	names  map[string]string // by id
-	rules  *rules.Set
-	known  map[string]bool     // rules that were introduced
-	begun  map[int64]*runStory // unfinished runs
-	news   []*runStory         // runs with something to tell, in the order of their coming
+	names  map[string]string         // by id
+	rules  atomic.Pointer[rules.Set] // those in use
+	unmade atomic.Pointer[error]     // why the service lacks what the rules name
+	known  map[string]bool           // rules that were introduced
+	begun  map[int64]*runStory       // unfinished runs
+	news   []*runStory               // runs with something to tell, in the order of their coming
 	totals totals
 
 	last, counted time.Time // when something was told, and the totals were
@@ -46,17 +49,11 @@ type runStory struct {
 	waiting string          // the step that it was said to wait in
 }
 
-func newTeller(out io.Writer, zone *time.Location) *teller {
+func newTeller(out io.Writer, zone *time.Location, start time.Time) *teller {
 	return &teller{
 		out: out, colour: cli.Colours(out), zone: zone, names: make(map[string]string), known: make(map[string]bool), begun: make(map[int64]*runStory),
-		totals: totals{outcomes: make(map[journal.State]int)}, last: startTime(), counted: startTime(),
+		totals: totals{outcomes: make(map[journal.State]int)}, last: start, counted: start,
 	}
-}
-
-// know takes a look at the desk: its rules, and what its ids stand for.
-func (t *teller) know(set *rules.Set, state any) {
-	t.rules = set
-	t.learn(state)
 }
 
 // learn remembers what everything in a value is called that has an id.
@@ -170,7 +167,7 @@ func (t *teller) at(at time.Time) {
 	case gap > stillness:
 		t.print(t.colour.Dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", indent, "", cli.Span(gap))))
 	}
-	if at.Sub(t.counted) > time.Hour {
+	if !t.brief && at.Sub(t.counted) > time.Hour {
 		t.count(at)
 	}
 	t.last = at
@@ -246,7 +243,7 @@ func (t *teller) line(at time.Time, rule, text string) {
 
 // introduce says what a rule is for when it acts for the first time.
 func (t *teller) introduce(id string) {
-	rule := t.rules.Rule(id)
+	rule := t.rules.Load().Rule(id)
 	if t.known[id] || rule == nil || rule.Name == "" {
 		return
 	}

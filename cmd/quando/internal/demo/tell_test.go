@@ -1,15 +1,11 @@
 package demo
 
 import (
-	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
-	"github.com/quandohq/quando/cmd/quando/internal/process"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -18,8 +14,9 @@ import (
 // terminal or leaves its line.
 func TestDemoTeller(t *testing.T) {
 	out := &clitest.Buffer{}
-	tell := newTeller(out, startTime().Location())
-	tell.know(mustCompileExamples(t), map[string]any{"contacts": []any{map[string]any{"id": "c1", "name": "Eve\x1b[2J"}}})
+	tell := newTeller(out, startTime().Location(), startTime())
+	tell.rules.Store(mustCompileExamples(t))
+	tell.learn(map[string]any{"contacts": []any{map[string]any{"id": "c1", "name": "Eve\x1b[2J"}}})
 	tell.act(startTime(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
 	r := &journal.Run{ID: 1, Rule: "away-reply", Stage: "live", State: journal.FailedRun, Reason: "422: no\nsuch channel"}
 	r.About.Contact = "c1"
@@ -45,8 +42,11 @@ func TestDemoTeller(t *testing.T) {
 
 func mustCompileExamples(t *testing.T) *rules.Set {
 	t.Helper()
-	b := &process.Book{Path: filepath.Join(t.TempDir(), "rules"), Options: rules.Options{Catalog: builtin.Catalog()}, Log: slog.New(slog.DiscardHandler), Use: func(*rules.Set) {}}
-	set, err := (&demo{Process: &process.Process{Books: []*process.Book{b}}}).loadExamples()
+	folder := t.TempDir()
+	if err := writeExamples(folder); err != nil {
+		t.Fatal(err)
+	}
+	set, err := compileFiles(folder, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,7 @@ package demo
 import (
 	"context"
 	"time"
-
-	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
-
-// startTime is a Friday afternoon, shortly before the office closes.
-func startTime() time.Time {
-	return time.Date(2026, 11, 13, 17, 40, 0, 0, config.DefaultWorkspace().Timezone)
-}
 
 const (
 	stillness     = 10 * time.Minute // without anything to see is left out
@@ -39,7 +32,10 @@ func (c *fastClock) leap(to time.Time) {
 // play lets time pass until ctx ends, or for as long as was asked for. The world moves from one
 // thing that is due to the next, so that the same things happen at the same times however fast the
 // machine is.
-func (d *demo) play(ctx context.Context) error {
+//
+// Between them the clock of a desk without people follows, so that one sees it pass. After a reload
+// of the rules, reloaded is called.
+func (d *desk) play(ctx context.Context, reloaded func() error) error {
 	if d.last > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d.last)
@@ -51,7 +47,16 @@ func (d *demo) play(ctx context.Context) error {
 	// told as a failure.
 	work := context.WithoutCancel(ctx)
 	defer close(d.over)
-	for clock := (fastClock{startTime(), time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
+	for clock := (fastClock{d.start, time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
+		if list := d.takeReloads(); len(list) > 0 {
+			d.tell.reloads(d.service.Now(), list)
+			if err := reloaded(); err != nil {
+				return err
+			}
+			if err := d.moment(work, d.service.Now()); err != nil { // the schedules may be others
+				return err
+			}
+		}
 		select {
 		case one := <-d.wishes:
 			if err := d.carryOut(work, &clock, one); err != nil {
@@ -62,7 +67,7 @@ func (d *demo) play(ctx context.Context) error {
 		until := d.until.Load()
 		// Schedules tick all night, mostly for nothing: they are no reason to wait.
 		next := earlier(d.people.due(), d.engineDue)
-		if gap := next.Sub(d.service.Now()); gap > stillness && until == nil && time.Since(d.played) > afterPlay {
+		if gap := next.Sub(d.service.Now()); d.people != nil && gap > stillness && until == nil && time.Since(d.played) > afterPlay {
 			clock.leap(next)
 			if gap > longStillness {
 				d.tell.rest()
@@ -72,7 +77,7 @@ func (d *demo) play(ctx context.Context) error {
 		if until != nil {
 			limit = *until
 		}
-		if at := d.due(); !at.After(limit) {
+		if at, due := d.due(limit); due {
 			if err := d.moment(work, at); err != nil {
 				return err
 			}
@@ -83,6 +88,11 @@ func (d *demo) play(ctx context.Context) error {
 				return err
 			}
 			continue
+		}
+		if d.people == nil && limit.Sub(d.service.Now()) >= time.Second {
+			if _, err := d.service.SetClock(work, limit); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -96,17 +106,17 @@ func (d *demo) play(ctx context.Context) error {
 	return nil
 }
 
-// due is when the next thing happens. There is always somebody who will write.
-func (d *demo) due() time.Time {
+// due returns when the next thing happens, and whether that is no later than a time.
+func (d *desk) due(limit time.Time) (time.Time, bool) {
 	at := earlier(earlier(d.people.due(), d.engineDue), d.ticks)
 	if due, any := d.service.Due(); any {
 		at = earlier(at, due)
 	}
-	return at
+	return at, !at.IsZero() && !at.After(limit)
 }
 
 // moment lets everything happen that happens at one time, and tells of it.
-func (d *demo) moment(ctx context.Context, at time.Time) error {
+func (d *desk) moment(ctx context.Context, at time.Time) error {
 	if now := d.service.Now(); at.Before(now) {
 		at = now
 	}

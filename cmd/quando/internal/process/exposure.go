@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -20,6 +21,13 @@ import (
 func tellExposed(where string, log *slog.Logger) {
 	if files, _ := storage.ExposedFiles(where); len(files) > 0 {
 		log.Warn("others may read the journal", "files", files, "mend", storage.ExposedFix(files))
+	}
+}
+
+// tellExposedSecrets warns when others may read the environment file beside the configuration.
+func tellExposedSecrets(c *config.Config, log *slog.Logger) {
+	if files, _ := storage.ExposedFiles(c.Path(config.EnvironmentFile)); len(files) > 0 {
+		log.Warn("others may read the secrets of the environment file", "files", files, "mend", storage.ExposedFix(files))
 	}
 }
 

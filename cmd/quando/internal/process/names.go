@@ -28,6 +28,9 @@ func (u *Unit) keepNames(ctx context.Context, j storage.Journal, log *slog.Logge
 	}
 }
 
+// ForgetNames lets the service's names be asked for again.
+func (u *Unit) ForgetNames() { u.names.Forget() }
+
 // KeepNamesOnce stores the service's names, if they have changed.
 func (u *Unit) KeepNamesOnce(ctx context.Context, j storage.Journal) error {
 	loading := u.names.Load(ctx) // what could be loaded is kept

@@ -50,6 +50,7 @@ func Run(cmd *cobra.Command, c *config.Config, strict bool) (err error) {
 		}
 	}()
 	tellExposed(c.JournalPath(), log)
+	tellExposedSecrets(c, log)
 	tracer, err := trace.New(ctx, trace.Options{Endpoint: c.Traces.Endpoint, Version: cli.Version(), Logger: log})
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (p *Process) addUnit(c *config.Config, u *Unit) (*backfill.Source, error) {
 		return nil, err
 	}
 	o := webhook.Options{
-		Workspace: u.Name, Sink: p.Recorder.Record, Profile: u.Client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.Name), finds), Logger: p.log,
+		Workspace: u.Name, Sink: p.Recorder.Record, Profile: u.Client.Profile(), Count: u.notesDelivery(wakes(p.metrics.deliveriesOf(u.Name), finds)), Logger: p.log,
 		Bodies: p.bodies, Verified: trust,
 		Secrets: func(time.Time) []service.Secret { return u.Service.Webhook.Secrets },
 	}
@@ -349,8 +350,12 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 	for _, t := range p.told {
 		start(func() error { t.run(ctx); return nil })
 	}
-	for _, u := range p.Units {
+	for i, u := range p.Units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })
+		start(func() error {
+			u.tellUnreached(ctx, unreachedEvery, func() *rules.Set { return p.Books[i].shown().Set }, p.log)
+			return nil
+		})
 		start(func() error { u.keepNames(ctx, p.journal, p.log); return nil })
 		if u.subscription != nil {
 			start(func() error { return u.subscription.Run(ctx) })
@@ -360,7 +365,12 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		defer signal.Stop(hup)
-		(&watch{books: p.Books, log: p.log, ask: hup, busy: p.busy}).run(ctx)
+		p.Watch(ctx, hup)
 		return nil
 	})
+}
+
+// Watch reloads the rules when their files change, and when it is asked to, until ctx ends.
+func (p *Process) Watch(ctx context.Context, ask <-chan os.Signal) {
+	(&watch{books: p.Books, log: p.log, ask: ask, busy: p.busy}).run(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -28,6 +29,7 @@ type Unit struct {
 	Catalog *rules.Catalog
 
 	subscription *subscription.Subscription // nil if the webhook is not managed
+	delivered    atomic.Bool                // a delivery was accepted
 }
 
 // NewUnit builds a workspace. It makes no calls.
@@ -44,7 +46,7 @@ func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter
 	}
 	u.names = service.NewDirectory(u.Client)
 	with := builtin.Options{
-		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), People: w.People, Location: w.Timezone,
+		Client: u.Client, Directory: u.names, Media: config.MediaFolder(config.MediaPath(w.RulesPath)), People: w.People, Location: w.Timezone, Outside: c.Outside,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.Name, m) },
 	}
 	if with.HTTP, err = systems(w.Workspace); err != nil {
@@ -68,6 +70,9 @@ func NewUnit(c *config.Config, w config.NamedWorkspace, limiter *service.Limiter
 func systems(w *config.Workspace) ([]builtin.HTTPHost, error) {
 	left := maps.Clone(w.HTTPRequest.Headers)
 	var hosts []builtin.HTTPHost
+	if w.HTTPRequest.Allow != nil {
+		hosts = []builtin.HTTPHost{} // an empty list allows none
+	}
 	for _, name := range w.HTTPRequest.Allow {
 		host := builtin.HTTPHost{Host: name, Headers: make(map[string]string), PlainHTTP: w.HTTPRequest.PlainHTTP}
 		for header, value := range left[strings.ToLower(name)] {

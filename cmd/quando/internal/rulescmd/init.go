@@ -34,18 +34,18 @@ const editorLine = "# yaml-language-server: $schema=../quando.schema.json\n"
 // NewInit returns the command init, which begins a project.
 func NewInit() *cobra.Command {
 	var template string
-	var list, print bool
+	var list, print, sandbox bool
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "init [dir]",
 		Short: "Begin a project: a configuration, a rule and its tests",
-		Long: `Init writes a configuration, a rule from a template, its tests, the JSON Schema for your editor and a .gitignore into a folder, this one
-unless another is named. It never overwrites: when one of the files is there already it exits with 2 and writes nothing.
+		Long: `Init writes a configuration, a rule from a template, its tests, a rule that answers “ping quando”, the JSON Schema for your editor and a .gitignore
+into a folder, this one unless another is named. It prints what to do next, until a message is answered; --sandbox writes the .env of that too. It never overwrites: when one of the files is there already it exits with 2 and writes nothing.
 
 A template has blanks, such as a sector or a time. --set gives one its value; the others have their defaults. A template may also be a file of one's
 own. With values of your own, the tests of the template are not written: they are about its defaults. --print prints the rule and writes nothing, for a
 project that there is already.`,
-		Example: "  quando init\n  quando init desk --template sla-escalation --set first=10m --set sector=Gerência\n  quando init --print --template ours.yaml > rules/ours.yaml\n  quando init --list",
+		Example: "  quando init\n  quando init desk --sandbox\n  quando init desk --template sla-escalation --set first=10m --set sector=Gerência\n  quando init --print --template ours.yaml > rules/ours.yaml\n  quando init --list",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list || template == "list" {
@@ -64,7 +64,7 @@ project that there is already.`,
 				_, err := cmd.OutOrStdout().Write(rule.text)
 				return err
 			}
-			project, err := newProject(rule)
+			project, err := newProject(rule, sandbox)
 			if err != nil {
 				return err
 			}
@@ -79,6 +79,7 @@ project that there is already.`,
 	cmd.Flags().StringVar(&template, "template", "away-reply", "the `name` of the rule to begin with, or a template's file; list names them all")
 	cmd.Flags().StringArrayVar(&set, "set", nil, "the value of a blank, as `name=value`; a comma stands between several")
 	cmd.Flags().BoolVar(&print, "print", false, "print the rule, and write no project")
+	cmd.Flags().BoolVar(&sandbox, "sandbox", false, "write .env too, with a key and a secret for quando sandbox")
 	cmd.Flags().BoolVar(&list, "list", false, "print the names of the templates, and what each does")
 	return cmd
 }
@@ -105,6 +106,8 @@ type projectFile struct {
 	what string
 	text []byte
 	mine bool // one's own may stay in its place
+
+	secret bool // for its owner alone
 }
 
 // A filledTemplate is the rule that a template gives.
@@ -175,22 +178,27 @@ func valuesOf(template *blueprint.Template, set []string) (map[string][]string, 
 	return values, nil
 }
 
-func newProject(rule filledTemplate) (project, error) {
+func newProject(rule filledTemplate, sandbox bool) (project, error) {
 	schema, err := rules.JSONSchema(builtin.Catalog())
 	if err != nil {
 		return nil, err
 	}
 	p := project{
-		{"quando.yaml", "the configuration", cli.Embedded(templates, "templates/quando.yaml"), false},
-		{"rules/" + rule.name + ".yaml", "the rule", append([]byte(editorLine), rule.text...), false},
+		{path: "quando.yaml", what: "the configuration", text: cli.Embedded(templates, "templates/quando.yaml")},
+		{path: "rules/" + rule.name + ".yaml", what: "the rule", text: append([]byte(editorLine), rule.text...)},
 	}
 	if rule.tests != nil {
-		p = append(p, projectFile{"rules/" + rule.name + "_test.yaml", "its tests", append([]byte(editorLine), rule.tests...), false})
+		p = append(p, projectFile{path: "rules/" + rule.name + "_test.yaml", what: "its tests", text: append([]byte(editorLine), rule.tests...)})
 	}
-	return append(p,
-		projectFile{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n'), false},
-		projectFile{".gitignore", "keeps the journal and secrets out of git", cli.Embedded(templates, "templates/gitignore"), true},
-	), nil
+	p = append(p,
+		projectFile{path: "rules/ping.yaml", what: "answers “ping quando”, so that you see messages come and go", text: append([]byte(editorLine), cli.Embedded(templates, "templates/ping.yaml")...)},
+		projectFile{path: "quando.schema.json", what: "what your editor needs to complete rules", text: append(schema, '\n')},
+		projectFile{path: ".gitignore", what: "keeps the journal and secrets out of git", text: cli.Embedded(templates, "templates/gitignore"), mine: true},
+	)
+	if sandbox {
+		p = append(p, projectFile{path: config.EnvironmentFile, what: "a key and a secret for quando sandbox, which run reads", text: config.NewSandboxEnvironment().Text(), secret: true})
+	}
+	return p, nil
 }
 
 // write puts the files into the folder, all of them or none, and returns them. One's own .gitignore
@@ -233,7 +241,11 @@ func (f projectFile) create(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	mode := fs.FileMode(0o666)
+	if f.secret {
+		mode = 0o600
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -257,11 +269,18 @@ func (p project) describe(w io.Writer, dir string) {
 	if filepath.Clean(dir) != "." {
 		fmt.Fprintf(w, "  cd %s\n", dir)
 	}
-	fmt.Fprint(w, `  quando check      every problem of the rules, and the scopes that the key needs
-  quando test       the tests of the rules, on a simulated clock
-  quando sandbox    an imitation of the service, to try things on nobody
+	fmt.Fprint(w, `  quando check    # every problem of the rules, and the scopes that the key needs
+  quando test     # the tests of the rules, on a simulated clock
 
-Then export SERVICE_URL, SERVICE_API_KEY and SERVICE_WEBHOOK_SECRET, which quando.yaml takes from the environment.
-  quando run        receive events, decide, act
+See them at work on nobody: be the customer, and move the clock. Ctrl-C ends it.
+  quando play
+
+Run them, through a webhook, with an imitation of the service; the last line shows the answer.
+  quando sandbox --env .env & sleep 2    # it writes what run needs into .env
+  quando run & sleep 3                   # receives events, decides, acts
+  curl -d '{"phone":"+5511988887777","name":"Ana","text":"ping quando"}' http://127.0.0.1:9090/control/customers/message
+  sleep 2; quando runs
+
+For the real service, .env has SERVICE_URL, SERVICE_API_KEY and SERVICE_WEBHOOK_SECRET of your own, and no QUANDO_SERVICE_SANDBOX.
 `)
 }
