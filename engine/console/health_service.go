@@ -5,12 +5,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
 )
 
 // A checkView is the result of a check, with its remedy.
@@ -40,43 +38,17 @@ type scopeView struct {
 // latestChecks returns the result of the last check, with its consequences for the rules.
 func (c *Console) latestChecks(q *request) ([]Check, time.Time) {
 	found, at := c.checks.latest(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
-	found = slices.Clone(found)
-	missing := map[string][]string{}
-	for _, s := range c.scopes(found) {
-		if s.Needed && !s.Has {
-			missing[s.Workspace] = append(missing[s.Workspace], s.Scope)
-		}
-	}
-	for _, w := range c.options.Workspaces {
-		if list := missing[w.Name]; len(list) > 0 {
-			found = append(found, Check{Workspace: w.Name, Kind: CheckScopes, Detail: strings.Join(list, ", ")})
-		}
-	}
-	return found, at
+	return c.attention.WithScopes(found), at
 }
 
-// scopes returns the scopes that rules need, if the scopes of the key are known. Drafts need none.
+// scopes shows the scopes that rules need.
 func (c *Console) scopes(found []Check) (list []scopeView) {
-	for _, one := range found {
-		w := c.workspaces[one.Workspace]
-		if one.Kind != CheckKey || len(one.Scopes) == 0 || w == nil {
-			continue
+	for _, s := range c.attention.Scopes(found) {
+		v := scopeView{Workspace: s.Workspace, Scope: s.Scope, Has: s.Has, Needed: s.Needed}
+		for _, id := range s.Rules {
+			v.Rules = append(v.Rules, c.ruleView(s.Workspace, id))
 		}
-		needed, users := map[string]bool{}, map[string][]ruleView{}
-		for _, r := range w.book().Set.Rules {
-			if r.Stage == rules.Draft {
-				continue
-			}
-			all := slices.Concat(r.Scopes, r.Reads)
-			slices.Sort(all)
-			for _, scope := range slices.Compact(all) {
-				users[scope] = append(users[scope], c.ruleView(w.Name, r.ID))
-				needed[scope] = needed[scope] || slices.Contains(r.Scopes, scope)
-			}
-		}
-		for _, scope := range slices.Sorted(maps.Keys(users)) {
-			list = append(list, scopeView{Workspace: w.Name, Scope: scope, Has: slices.Contains(one.Scopes, scope), Needed: needed[scope], Rules: users[scope]})
-		}
+		list = append(list, v)
 	}
 	return list
 }
