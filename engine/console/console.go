@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/attention"
 	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/journal"
@@ -73,6 +74,11 @@ type Options struct {
 
 	// Repairs returns the state of the backfill. May be nil.
 	Repairs func(ctx context.Context) []Repair
+
+	// Alerts returns how each way to tell people outside of the console stands; none if nobody is
+	// told. TestAlerts sends a test each way. Both may be nil.
+	Alerts     func(ctx context.Context) ([]alerts.Status, error)
+	TestAlerts func(ctx context.Context) []alerts.Result
 
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now

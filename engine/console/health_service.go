@@ -2,12 +2,14 @@ package console
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
@@ -113,4 +115,39 @@ func (c *Console) mend(q *request) error {
 	}
 	c.checks.renew(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
 	return q.back("mended_" + string(kind))
+}
+
+// alertWays shows how each way to tell people outside of the console stands.
+func (c *Console) alertWays(q *request) ([]alerts.Status, error) {
+	if c.options.Alerts == nil {
+		return nil, nil
+	}
+	list, err := c.options.Alerts(q.ctx())
+	for i := range list {
+		list[i].Told = c.at("", list[i].Told)
+		if t := list[i].Test; t != nil {
+			list[i].Test = &alerts.Result{Way: t.Way, At: c.at("", t.At), Error: t.Error}
+		}
+	}
+	return list, err
+}
+
+// testAlerts sends a test each way.
+func (c *Console) testAlerts(q *request) error {
+	if c.options.TestAlerts == nil {
+		return errNotFound
+	}
+	err := q.change("test_alerts", "alerts", "", func() error {
+		var failed []error
+		for _, r := range c.options.TestAlerts(q.ctx()) {
+			if r.Error != "" {
+				failed = append(failed, errors.New(r.Way+": "+r.Error))
+			}
+		}
+		return errors.Join(failed...)
+	})
+	if err != nil {
+		c.log.Warn("a test alert did not get through", "error", err)
+	}
+	return q.back("alerts_tested") // the page says of each way what became of it
 }
