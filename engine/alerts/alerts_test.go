@@ -42,7 +42,8 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []Message
-	status int // what it answers; 0 is 200
+	status int    // what it answers; 0 is 200
+	during func() // happens once, before it answers; nil is nothing
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -54,6 +55,13 @@ func newReceiver(t *testing.T) *receiver {
 		var m Message
 		if err != nil || q.Header.Get("X-Quando-Signature") != "sha256="+hex.EncodeToString(mac.Sum(nil)) || json.Unmarshal(body, &m) != nil || q.Header.Get("X-Quando-Event-Id") != m.ID {
 			t.Errorf("%v %v %s", err, q.Header, body)
+		}
+		r.mu.Lock()
+		during := r.during
+		r.during = nil
+		r.mu.Unlock()
+		if during != nil {
+			during()
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -398,6 +406,11 @@ func TestTwoTellers(t *testing.T) {
 	d := newDesk(t)
 	one, two := d.alerts, d.teller("two")
 	h := d.stops("away")
+	d.receiver.during = func() {
+		if err := two.look(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 	both := func(length time.Duration) {
 		for end := d.clock.Now().Add(length); d.clock.Now().Before(end); {
 			d.clock.Advance(10 * time.Second)
@@ -412,6 +425,7 @@ func TestTwoTellers(t *testing.T) {
 			group.Wait()
 		}
 	}
+	d.pass(2 * time.Minute) // the other one looks while the message is under way
 	both(10 * time.Minute)
 	first := []string{"“away”"}
 	d.told(first)
