@@ -116,15 +116,21 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 	if err != nil {
 		return err
 	}
-	effects, err := v.effectsOnRuns(ctx, e, f, own)
+	alert, err := v.isAlert(ctx, e, f)
 	if err != nil {
 		return err
 	}
-	claim, err := v.claimOf(ctx, e, f, own, effects.claim)
-	if err != nil {
-		return err
+	var effects runEffects
+	var claim *claim
+	if !alert {
+		if effects, err = v.effectsOnRuns(ctx, e, f, own); err != nil {
+			return err
+		}
+		if claim, err = v.claimOf(ctx, e, f, own, effects.claim); err != nil {
+			return err
+		}
 	}
-	prospects, err := v.prospects(ctx, e, f, own, claim)
+	prospects, err := v.prospects(ctx, e, f, own, claim, alert)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type judge struct {
 }
 
 // prospects returns the verdict of every candidate rule.
-func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, claim *claim) ([]prospect, error) {
+func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused, claim *claim, alert bool) ([]prospect, error) {
 	candidates, err := j.candidates(ctx, e, f)
 	if err != nil {
 		return nil, err
@@ -44,6 +44,11 @@ func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 	for i, rule := range candidates {
 		p := &list[i]
 		p.rule, p.verdict = rule, &verdicts[i]
+		if alert {
+			*p.verdict = journal.Verdict{Rule: rule.ID, Version: rule.Version, Stage: recordedStage(rule.Stage)}
+			p.verdict.Because(journal.Own, phrases.New(phrases.AlertOfOurs))
+			continue
+		}
 		if err := j.judge(ctx, p, e, f, own, claim, internal); err != nil {
 			return nil, err
 		}

@@ -67,6 +67,44 @@ func (j *judge) internalChat(ctx context.Context, e *journal.Event, f *facts, ow
 	return whose, nil
 }
 
+// isAlert reports whether an event comes of an alert to the team: it is the alert's message, or the
+// update of a chat of the company's own whose last message is one. An update may name the message
+// by its id only, so that it has to be read; this is done if a rule of such chats could start.
+func (j *judge) isAlert(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
+	is := j.workspace.Safety.Alert
+	if is == nil || e.Type != vocabulary.MessageSent && e.Type != vocabulary.ConversationUpdated {
+		return false, nil
+	}
+	if e.Type == vocabulary.MessageSent {
+		id, err := f.clientID(ctx)
+		return is(id), err
+	}
+	candidates, err := j.candidates(ctx, e, f)
+	if err != nil || !slices.ContainsFunc(candidates, func(r *rules.Rule) bool { return r.TakesInternal }) {
+		return false, err
+	}
+	told, _, err := f.carriedFact(ctx, vocabulary.Conversation)
+	if err != nil {
+		return false, err
+	}
+	conversation, _ := told.(map[string]any)
+	last, _ := conversation["last_message"].(map[string]any)
+	id, _ := last["id"].(string)
+	if clientID, ok := last["client_id"].(string); ok || id == "" {
+		return is(clientID), nil
+	}
+	message, err := j.workspace.Desk.Fact(f.asking(ctx), vocabulary.Message, &actions.Subject{Message: id})
+	if err != nil {
+		if actions.IsPermanent(err) {
+			return false, nil
+		}
+		return false, &deskError{err}
+	}
+	fields, _ := message.(map[string]any)
+	clientID, _ := fields["client_id"].(string)
+	return is(clientID), nil
+}
+
 // holdForSafety keeps back a message that exceeds a safety bound. It places a hold on the rule
 // whose messages fill the bound: in this conversation, or everywhere if it is the workspace's
 // bound. A rule that has sent none of these messages waits until a slot is free.

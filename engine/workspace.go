@@ -44,6 +44,10 @@ type Safety struct {
 	// supervisor's; empty if it is a customer's. Messages to such a chat are not counted, and its
 	// events start no rules. It may have to ask for the contact. It may be nil.
 	Internal func(ctx context.Context, about actions.Subject, contact func() (any, error)) (whose string, err error)
+
+	// Alert reports whether a message with this client_id is an alert to the team, which is sent
+	// beside the rules and starts none. It may be nil.
+	Alert func(clientID string) bool
 }
 
 // DefaultSafety are the bounds of a workspace that names no others.

@@ -77,6 +77,7 @@ func newRoot() *cobra.Command {
 		servercmd.NewRun(),      // receive events, decide, act
 		servercmd.NewHealth(),   // ask whether it is alive, or able to record
 		servercmd.NewWebhook(),  // look after the service's webhook
+		servercmd.NewAlerts(),   // try the alerts to the team
 		servercmd.NewPassword(), // hash a password for the console
 		servercmd.NewVersion(),  // print which build this is
 		doctor.New(),            // look for what is wrong, and say how to mend it

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/attention"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/duration"
@@ -195,7 +196,7 @@ func (c *Console) askFailed(q *request) error {
 	if what != journal.AskRetry && what != journal.AskDealt {
 		return errNotFound
 	}
-	if len(ids) == 0 || len(ids) > needsFailed {
+	if len(ids) == 0 || len(ids) > attention.MaxFailed {
 		return problem(http.StatusBadRequest, "error.form")
 	}
 	for _, id := range ids {

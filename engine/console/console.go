@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
+	"github.com/quandohq/quando/engine/attention"
 	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
@@ -73,6 +75,11 @@ type Options struct {
 	// Repairs returns the state of the backfill. May be nil.
 	Repairs func(ctx context.Context) []Repair
 
+	// Alerts returns how each way to tell people outside of the console stands; none if nobody is
+	// told. TestAlerts sends a test each way. Both may be nil.
+	Alerts     func(ctx context.Context) ([]alerts.Status, error)
+	TestAlerts func(ctx context.Context) []alerts.Result
+
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil means no log
@@ -125,22 +132,10 @@ type Clause struct {
 }
 
 // A Check is one check of something that the engine depends on.
-type Check struct {
-	Workspace string
-	Kind      CheckKind
-	OK        bool
-	Detail    string // in words, without secrets
+type Check = attention.Check
 
-	Mends    bool      // there is a button for it
-	Version  string    // of the service's API, if known
-	Scopes   []string  // of a key, if known
-	Delivery string    // of a webhook: the result of the latest delivery; may be empty
-	At       time.Time // when that was or, for a subscription, when it was last checked
-
-	Events  string // of a subscription: what is subscribed to
-	Missing string // what the rules need and cannot be subscribed to
-	Idle    bool   // the rules need no event that can be subscribed to
-}
+// Calls is how the service of a workspace has answered the calls of one operation.
+type Calls = attention.Calls
 
 // A Limit is how calls to the service of a workspace are held back.
 type Limit struct {
@@ -167,20 +162,20 @@ type Repair struct {
 }
 
 // A CheckKind is a kind of check.
-type CheckKind string
+type CheckKind = attention.CheckKind
 
 // The kinds of checks.
 const (
-	CheckService      CheckKind = "service"      // that it answers
-	CheckKey          CheckKind = "key"          // that it takes the key, with which scopes
-	CheckClock        CheckKind = "clock"        // that ours and the service's agree
-	CheckWebhook      CheckKind = "webhook"      // that it is active
-	CheckSubscription CheckKind = "subscription" // that the webhook's subscription is managed
-	CheckJournal      CheckKind = "journal"      // that it can be written
-	CheckSends        CheckKind = "sends"        // that calls with an effect are answered; the console knows it from real calls
-	CheckReads        CheckKind = "reads"        // the same of calls that read
-	CheckOthers       CheckKind = "others"       // the same of calls to other systems
-	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console checks it itself
+	CheckService      = attention.CheckService
+	CheckKey          = attention.CheckKey
+	CheckClock        = attention.CheckClock
+	CheckWebhook      = attention.CheckWebhook
+	CheckSubscription = attention.CheckSubscription
+	CheckJournal      = attention.CheckJournal
+	CheckSends        = attention.CheckSends
+	CheckReads        = attention.CheckReads
+	CheckOthers       = attention.CheckOthers
+	CheckScopes       = attention.CheckScopes
 )
 
 // A Console serves the pages. It is an engine.Observer: notifications of the engine make open pages
@@ -191,6 +186,7 @@ type Console struct {
 	log        *slog.Logger
 	now        func() time.Time
 
+	attention *attention.Finder
 	gate      *session.Gate
 	templates map[string]*templates // by language
 	live      *live
@@ -237,10 +233,27 @@ func New(o Options) (*Console, error) {
 	if c.gate, err = session.New(o.Access, c.now); err != nil {
 		return nil, err
 	}
+	c.attention = c.newFinder()
 	c.templates = allTemplates()
 	c.handler = c.serve()
 	return c, nil
 }
+
+// newFinder returns what finds that which needs a person. It shares the checks with the pages.
+func (c *Console) newFinder() *attention.Finder {
+	f := &attention.Finder{Journal: c.options.Journal, Calls: c.options.Calls, Checks: func(ctx context.Context, now time.Time) []Check {
+		found, _ := c.checks.latest(context.WithoutCancel(ctx), c.options.Checks, now)
+		return found
+	}}
+	for i := range c.options.Workspaces {
+		w := &c.options.Workspaces[i]
+		f.Workspaces = append(f.Workspaces, attention.Workspace{Name: w.Name, Rules: func() *rules.Set { return w.book().Set }})
+	}
+	return f
+}
+
+// Attention returns what finds that which needs a person, as Today shows it.
+func (c *Console) Attention() *attention.Finder { return c.attention }
 
 // ServeHTTP answers a request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }

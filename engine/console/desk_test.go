@@ -183,7 +183,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
 	d.options.Calls = func() (list []Calls) {
 		for _, one := range d.client.Calls() {
-			list = append(list, Calls{"default", one})
+			list = append(list, Calls{Workspace: "default", Calls: one})
 		}
 		return list
 	}

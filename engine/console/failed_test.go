@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/engine/attention"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -71,7 +72,7 @@ func TestFailuresStay(t *testing.T) {
 	if r := must(d.journal.FindRun(t.Context(), failed[1].ID)); r.State != journal.Dealt {
 		t.Errorf("a run that is dealt with was tried again: %s", r.State)
 	}
-	for _, wrong := range []string{"", "x", strings.Repeat("1 ", needsFailed+1)} {
+	for _, wrong := range []string{"", "x", strings.Repeat("1 ", attention.MaxFailed+1)} {
 		if w := d.ask("POST", "/failed/dealt", url.Values{"runs": {wrong}}, operator); w.Code != http.StatusBadRequest {
 			t.Errorf("%q: %d", wrong, w.Code)
 		}

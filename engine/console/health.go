@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
@@ -16,6 +17,7 @@ type healthPage struct {
 	Limits  []limitView
 	Repairs []repairView
 	Scopes  []scopeView
+	Alerts  []alerts.Status
 	Many    bool // workspaces
 	Looked  time.Time
 	Looking bool // no check has run yet, or one is running
@@ -76,6 +78,9 @@ func (c *Console) health(q *request) error {
 	}
 	p.Limits, p.Scopes, p.Many = c.limits(q), c.scopes(found), len(c.workspaces) > 1
 	p.Repairs = c.repairs(q)
+	if p.Alerts, err = c.alertWays(q); err != nil {
+		return err
+	}
 	p.Looking, p.Looked = c.options.Checks != nil && p.Looked.IsZero(), c.at("", p.Looked)
 	if p.Holds, err = c.holdViews(q, holds); err != nil {
 		return err

@@ -2,15 +2,15 @@ package console
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
 )
 
 // A checkView is the result of a check, with its remedy.
@@ -40,43 +40,17 @@ type scopeView struct {
 // latestChecks returns the result of the last check, with its consequences for the rules.
 func (c *Console) latestChecks(q *request) ([]Check, time.Time) {
 	found, at := c.checks.latest(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
-	found = slices.Clone(found)
-	missing := map[string][]string{}
-	for _, s := range c.scopes(found) {
-		if s.Needed && !s.Has {
-			missing[s.Workspace] = append(missing[s.Workspace], s.Scope)
-		}
-	}
-	for _, w := range c.options.Workspaces {
-		if list := missing[w.Name]; len(list) > 0 {
-			found = append(found, Check{Workspace: w.Name, Kind: CheckScopes, Detail: strings.Join(list, ", ")})
-		}
-	}
-	return found, at
+	return c.attention.WithScopes(found), at
 }
 
-// scopes returns the scopes that rules need, if the scopes of the key are known. Drafts need none.
+// scopes shows the scopes that rules need.
 func (c *Console) scopes(found []Check) (list []scopeView) {
-	for _, one := range found {
-		w := c.workspaces[one.Workspace]
-		if one.Kind != CheckKey || len(one.Scopes) == 0 || w == nil {
-			continue
+	for _, s := range c.attention.Scopes(found) {
+		v := scopeView{Workspace: s.Workspace, Scope: s.Scope, Has: s.Has, Needed: s.Needed}
+		for _, id := range s.Rules {
+			v.Rules = append(v.Rules, c.ruleView(s.Workspace, id))
 		}
-		needed, users := map[string]bool{}, map[string][]ruleView{}
-		for _, r := range w.book().Set.Rules {
-			if r.Stage == rules.Draft {
-				continue
-			}
-			all := slices.Concat(r.Scopes, r.Reads)
-			slices.Sort(all)
-			for _, scope := range slices.Compact(all) {
-				users[scope] = append(users[scope], c.ruleView(w.Name, r.ID))
-				needed[scope] = needed[scope] || slices.Contains(r.Scopes, scope)
-			}
-		}
-		for _, scope := range slices.Sorted(maps.Keys(users)) {
-			list = append(list, scopeView{Workspace: w.Name, Scope: scope, Has: slices.Contains(one.Scopes, scope), Needed: needed[scope], Rules: users[scope]})
-		}
+		list = append(list, v)
 	}
 	return list
 }
@@ -141,4 +115,39 @@ func (c *Console) mend(q *request) error {
 	}
 	c.checks.renew(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
 	return q.back("mended_" + string(kind))
+}
+
+// alertWays shows how each way to tell people outside of the console stands.
+func (c *Console) alertWays(q *request) ([]alerts.Status, error) {
+	if c.options.Alerts == nil {
+		return nil, nil
+	}
+	list, err := c.options.Alerts(q.ctx())
+	for i := range list {
+		list[i].Told = c.at("", list[i].Told)
+		if t := list[i].Test; t != nil {
+			list[i].Test = &alerts.Result{Way: t.Way, At: c.at("", t.At), Error: t.Error}
+		}
+	}
+	return list, err
+}
+
+// testAlerts sends a test each way.
+func (c *Console) testAlerts(q *request) error {
+	if c.options.TestAlerts == nil {
+		return errNotFound
+	}
+	err := q.change("test_alerts", "alerts", "", func() error {
+		var failed []error
+		for _, r := range c.options.TestAlerts(q.ctx()) {
+			if r.Error != "" {
+				failed = append(failed, errors.New(r.Way+": "+r.Error))
+			}
+		}
+		return errors.Join(failed...)
+	})
+	if err != nil {
+		c.log.Warn("a test alert did not get through", "error", err)
+	}
+	return q.back("alerts_tested") // the page says of each way what became of it
 }

@@ -47,6 +47,7 @@ var pageRoutes = []route{
 	{"POST /resume", Operator, (*Console).resume},
 	{"POST /mute", Operator, (*Console).mute},
 	{"POST /mend", Operator, (*Console).mend},
+	{"POST /alerts/test", Operator, (*Console).testAlerts},
 	{"GET /rules/{workspace}/{rule}/start", Operator, (*Console).askStart},
 	{"POST /rules/{workspace}/{rule}/start", Operator, (*Console).start},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},

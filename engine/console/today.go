@@ -1,20 +1,19 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/attention"
 	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -58,11 +57,7 @@ type figure struct {
 // failedLink lists the runs that failed in the last 24 hours.
 const failedLink = "/runs?since=24h&state=failed"
 
-const (
-	needsRuns   = 10 // runs of a kind that are listed
-	needsMost   = 40
-	needsFailed = 200 // failed runs that are grouped
-)
+const needsMost = 40
 
 // today shows the overview: what needs a person, the last 24 hours.
 func (c *Console) today(q *request) error {
@@ -113,88 +108,41 @@ func (c *Console) today(q *request) error {
 
 // needs lists what needs a person, most urgent first.
 func (c *Console) needs(q *request) ([]need, error) {
-	holds, err := c.options.Journal.Holds(q.ctx())
+	items, err := c.attention.Items(q.ctx(), q.now)
+	if err != nil {
+		return nil, err
+	}
+	byWorkspace := map[string][]string{}
+	for _, i := range items {
+		if i.Lane != "" {
+			byWorkspace[i.Workspace] = append(byWorkspace[i.Workspace], i.Lane)
+		}
+	}
+	names, err := q.lanesOf(byWorkspace)
 	if err != nil {
 		return nil, err
 	}
 	var list []need
-	names, err := q.heldLanes(holds)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range holds {
-		if n, ok := c.heldNeed(q, names, h); ok {
-			list = append(list, n)
+	for _, i := range items {
+		n := need{Key: i.Key, Title: i.Title(q.words().RulesLanguage(), names.of(i.Workspace, i.Lane).Label), Link: "/health", Urgent: i.Kind != attention.Failed}
+		if i.Rule != "" && i.Outage == nil {
+			n.Link = c.ruleView(i.Workspace, i.Rule).Link
 		}
-	}
-	outages, err := c.outageNeeds(q)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, outages...)
-	for _, part := range []func(*request) ([]need, error){c.uncertainNeeds, c.failedNeeds} {
-		found, err := part(q)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, found...)
-	}
-	list = append(list, c.brokenNeeds(q)...)
-	list = append(list, c.checkNeeds(q)...)
-	for i, n := range list {
-		list[i].Key = cmp.Or(n.Key, n.Link+" "+n.Title)
-	}
-	return list, nil
-}
-
-// heldNeed is about a hold. A pause that the service asked for ends by itself.
-func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool) {
-	w := q.words()
-	n := need{Urgent: true, Detail: w.T("need.since", w.Moment(c.at(h.Workspace, h.Since))), Link: "/health"}
-	if h.Reason != "" {
-		n.Detail += ": " + w.Told(h.Reason, h.Why)
-	}
-	resume := *resumes(w, h)
-	switch {
-	case h.Kind == journal.HoldRate:
-		return need{}, false
-	case h.Kind == journal.HoldKey:
-		n.Title, n.Detail = w.T("need.key", h.Workspace), n.Detail+". "+w.T("need.key.mend")
-		return n, true
-	case h.Lane != "":
-		rule := c.ruleView(h.Workspace, h.Rule)
-		n.Title, n.Link, n.Buttons = w.T("need.lane", rule.Name, names.of(h.Workspace, h.Lane).Label), rule.Link, []button{resume}
-	case h.Rule != "":
-		rule := c.ruleView(h.Workspace, h.Rule)
-		n.Title, n.Link, n.Buttons = w.T("need.rule."+string(h.Kind), rule.Name), rule.Link, []button{resume}
-	case h.Workspace != "":
-		n.Title, n.Buttons = w.T("need.workspace", h.Workspace), []button{resume}
-	default:
-		n.Title, n.Buttons = w.T("need.everything"), []button{resume}
-	}
-	return n, true
-}
-
-// uncertainNeeds is about runs that only a person can let go on.
-func (c *Console) uncertainNeeds(q *request) ([]need, error) {
-	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: journal.Uncertain, Limit: needsRuns})
-	if err != nil {
-		return nil, err
-	}
-	views, err := c.runViews(q, runs)
-	if err != nil {
-		return nil, err
-	}
-	w := q.words()
-	var list []need
-	for _, v := range views {
-		if v.Asked != "" {
-			continue // a request is pending already
-		}
-		n := need{Title: w.T("need.uncertain", v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: true}
-		for _, what := range asksOf(journal.Uncertain) {
-			if what != journal.AskCancel {
-				n.Buttons = append(n.Buttons, button{Label: w.T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
+		switch i.Kind {
+		case attention.Stopped:
+			c.heldNeed(q, &n, i.Hold)
+		case attention.Outage:
+			c.outageNeed(q, &n, i.Outage)
+		case attention.Uncertain:
+			c.uncertainNeed(q, &n, i.Runs[0])
+		case attention.Failed:
+			c.failedNeed(q, &n, names, i.Runs)
+		case attention.Broken:
+			brokenNeed(q.words(), &n, i.Broken)
+		case attention.Unwell:
+			n.Detail = engine.Harmless(i.Check.Detail)
+			if b, ok := c.repairButton(q.words(), *i.Check); ok {
+				n.Buttons = []button{b}
 			}
 		}
 		list = append(list, n)
@@ -202,106 +150,56 @@ func (c *Console) uncertainNeeds(q *request) ([]need, error) {
 	return list, nil
 }
 
-// differs is what differs between errors that are the same to people: ids and long numbers.
-var differs = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\+?\d{5,}`)
+// heldNeed is about a hold.
+func (c *Console) heldNeed(q *request, n *need, h *journal.Hold) {
+	w := q.words()
+	n.Detail = w.T("need.since", w.Moment(c.at(h.Workspace, h.Since)))
+	if h.Reason != "" {
+		n.Detail += ": " + w.Told(h.Reason, h.Why)
+	}
+	if h.Kind == journal.HoldKey {
+		n.Detail += ". " + w.T("need.key.mend")
+		return
+	}
+	n.Buttons = []button{*resumes(w, *h)}
+}
 
-// failedNeeds is about runs that failed and that nobody has dealt with, by rule and error.
-func (c *Console) failedNeeds(q *request) (list []need, err error) {
-	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: journal.FailedRun, Limit: needsFailed})
-	if err != nil {
-		return nil, err
-	}
-	views, err := c.runViews(q, runs)
-	if err != nil {
-		return nil, err
-	}
-	groups := map[string][]runView{}
-	var order []string
-	for _, v := range views {
-		if v.Asked != "" {
-			continue // a request is pending already
+// uncertainNeed is about a run that only a person can let go on.
+func (c *Console) uncertainNeed(q *request, n *need, r *journal.Run) {
+	n.Detail, n.Link = c.standing(q, r), "/runs/"+itoa(r.ID)
+	for _, what := range asksOf(journal.Uncertain) {
+		if what != journal.AskCancel {
+			n.Buttons = append(n.Buttons, button{Label: q.words().T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", r.ID, what)})
 		}
-		key := v.Rule.Link + " " + differs.ReplaceAllString(v.Standing, "")
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], v)
 	}
-	for _, key := range order {
-		n := failedNeed(q.words(), groups[key])
-		n.Key = key
-		list = append(list, n)
-	}
-	return list, nil
 }
 
 // failedNeed is about runs that failed in the same way, the newest first.
-func failedNeed(w words.Language, group []runView) need {
-	v, suffix, n := group[0], "", need{Failed: true}
-	if len(group) == 1 {
-		n.Title, n.Detail, n.Link = w.T("need.failed", v.Rule.Name, v.Lane.Label), v.Standing, v.Link
-	} else {
-		n.Title, n.Detail = w.T("need.failed.many", v.Rule.Name, w.Number(len(group))), w.T("need.failed.newest", w.Brief(v.Started), v.Lane.Label, v.Standing)
-		n.Link, suffix = "/runs?state=failed&rule="+escapeQuery(v.Rule.ID), ".all"
+func (c *Console) failedNeed(q *request, n *need, names *lanes, group []*journal.Run) {
+	w, r, suffix := q.words(), group[0], ""
+	n.Failed, n.Detail, n.Link = true, c.standing(q, r), "/runs/"+itoa(r.ID)
+	if len(group) > 1 {
+		n.Detail = w.T("need.failed.newest", w.Brief(c.at(r.Workspace, r.StartedAt)), names.of(r.Workspace, r.Home).Label, n.Detail)
+		n.Link, suffix = "/runs?state=failed&rule="+escapeQuery(r.Rule), ".all"
 	}
 	var ids []string
-	for _, v := range group {
-		ids = append(ids, itoa(v.ID))
+	for _, r := range group {
+		ids = append(ids, itoa(r.ID))
 	}
 	for _, what := range asksOf(journal.FailedRun) {
 		n.Buttons = append(n.Buttons, button{Label: w.T("button." + string(what) + suffix), Action: "/failed/" + string(what), Fields: map[string]string{"runs": strings.Join(ids, " ")}})
 	}
-	return n
 }
 
-// brokenNeeds is about rules that are not in use as they are written.
-func (c *Console) brokenNeeds(q *request) (list []need) {
-	w := q.words()
-	for _, space := range c.options.Workspaces {
-		for _, b := range space.book().Set.Broken {
-			place := filepath.Base(b.File) + ":" + strconv.Itoa(b.Line)
-			n := need{Title: w.T("need.broken", engine.Harmless(firstOf(b.ID, place))), Link: "/rules", Urgent: true}
-			if b.ID != "" {
-				n.Link = c.ruleView(space.Name, b.ID).Link
-			}
-			for _, p := range b.Problems.In(w.RulesLanguage()) {
-				if p.Severity == source.Error {
-					n.Detail = fmt.Sprintf("%s:%d: %s", engine.Harmless(filepath.Base(p.File)), p.Line, engine.Harmless(p.Message))
-					break
-				}
-			}
-			list = append(list, n)
+// brokenNeed is about a rule that is not in use as it is written.
+func brokenNeed(w words.Language, n *need, b *rules.Broken) {
+	if b.ID == "" {
+		n.Link = "/rules"
+	}
+	for _, p := range b.Problems.In(w.RulesLanguage()) {
+		if p.Severity == source.Error {
+			n.Detail = fmt.Sprintf("%s:%d: %s", engine.Harmless(filepath.Base(p.File)), p.Line, engine.Harmless(p.Message))
+			break
 		}
 	}
-	return list
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// checkNeeds is about what the engine depends on.
-func (c *Console) checkNeeds(q *request) (list []need) {
-	found, _ := c.latestChecks(q)
-	for _, one := range found {
-		if !one.OK {
-			n := need{Title: c.checkTitle(q, one), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
-			if b, ok := c.repairButton(q.words(), one); ok {
-				n.Buttons = []button{b}
-			}
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-// checkTitle says what a check found. The journal is of all workspaces.
-func (c *Console) checkTitle(q *request, one Check) string {
-	if one.Kind == CheckJournal {
-		return q.words().T("need.check.journal")
-	}
-	return q.words().T("need.check."+string(one.Kind), one.Workspace)
 }

@@ -27,7 +27,7 @@ type table map[Code]texts
 var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consoleSearch, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHealth, consoleEditor, consoleFields, consoleTexts,
-	sentences, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof,
+	sentences, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof, alerts,
 }
 
 // events are what each event is called, and what happens when it starts a rule.

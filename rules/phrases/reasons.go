@@ -6,6 +6,7 @@ const (
 	RuleGone           Code = "reason.rule.gone"
 	DidThis            Code = "reason.own.rule"
 	CameOfItself       Code = "reason.own.loop"
+	AlertOfOurs        Code = "reason.own.alert"
 	ClaimedBy          Code = "reason.claimed"
 	InternalChat       Code = "reason.internal"
 	TooOld             Code = "reason.late.old"
@@ -46,6 +47,7 @@ var engineReasons = table{
 	NoSuchRule:         {"there is no such rule, or it is a draft", "não existe tal regra, ou ela é um rascunho"},
 	RuleGone:           {"there is no such rule any more, or it is a draft", "tal regra já não existe, ou ela é um rascunho"},
 	DidThis:            {"the rule %s did this", "a regra %s fez isto"},
+	AlertOfOurs:        {"an alert to the team did this", "um aviso à equipe fez isto"},
 	ClaimedBy:          {"it answers run %d of the rule %s", "ele responde à execução %d da regra %s"},
 	InternalChat:       {"the chat of %s is one of our own", "a conversa de %s é uma das nossas"},
 	CameOfItself:       {"it came of this rule itself", "isto veio desta própria regra"},

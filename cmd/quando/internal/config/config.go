@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
@@ -46,7 +47,9 @@ type Config struct {
 		Forwarded string // the header with the client address from a proxy
 		ReadOnly  bool   // rules cannot be written through it
 		TLS       *bool  // whether it is encrypted as listen is; nil is where it is not a loopback address
+		PublicURL string // under which people open it; may be empty
 	}
+	Alerts Alerts
 	Traces struct{ Endpoint string } // of the collector; the environment may name it too
 	Log    struct {
 		Level  string
@@ -99,6 +102,7 @@ type Workspace struct {
 func Default() *Config {
 	c := &Config{Listen: ":8080", Journal: "quando.db", Keep: 30 * 24 * time.Hour}
 	c.Console.Listen = "127.0.0.1:8081"
+	c.Alerts.Linger, c.Alerts.Limit, c.Alerts.Language = alerts.DefaultLinger, alerts.DefaultLimit, "en"
 	c.Log.Level, c.Log.Format = "info", "text"
 	c.Workspace = DefaultWorkspace()
 	return c
@@ -141,6 +145,7 @@ func load(file string, mayBeMissing, environment bool) (*Config, error) {
 	if environment {
 		d.environment("QUANDO", c.settings())
 	}
+	c.checkAlerts(d, f.Root)
 	if err := configError(d.problems); err != nil {
 		return nil, err
 	}
@@ -179,6 +184,7 @@ func check(file string, environment bool) (*Config, source.Problems, error) {
 	if environment {
 		d.environment("QUANDO", c.settings())
 	}
+	c.checkAlerts(d, f.Root)
 	return c, d.problems, nil
 }
 
@@ -200,7 +206,7 @@ func (c *Config) Path(p string) string {
 
 // settings lists every key of the file with the field that it sets.
 func (c *Config) settings() settings {
-	s := c.Workspace.settings()
+	s := append(c.Workspace.settings(), c.Alerts.settings()...)
 	return append(s, settings{
 		{"listen", address(&c.Listen)},
 		{"tls.cert", text(&c.TLS.Cert)},
@@ -225,6 +231,7 @@ func (c *Config) settings() settings {
 			c.Console.TLS = new(bool)
 			yesOrNo(c.Console.TLS)(d, n)
 		}},
+		{"console.public_url", webAddress(&c.Console.PublicURL)},
 		{"traces.endpoint", text(&c.Traces.Endpoint)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},

@@ -16,7 +16,7 @@ func TestConfigurationDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"SERVICE_URL", "SERVICE_API_KEY", "SERVICE_WEBHOOK_SECRET", "QUANDO_CONSOLE_TOKEN", "HOOKS_TOKEN", "ACME_API_KEY"} {
+	for _, name := range []string{"SERVICE_URL", "SERVICE_API_KEY", "SERVICE_WEBHOOK_SECRET", "QUANDO_CONSOLE_TOKEN", "HOOKS_TOKEN", "ACME_API_KEY", "ALERTS_SECRET"} {
 		t.Setenv(name, "x")
 	}
 	_, rest, _ := strings.Cut(string(text), "```yaml\n")

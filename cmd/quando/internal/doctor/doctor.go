@@ -76,7 +76,7 @@ type doctor struct {
 }
 
 // checks are the checks in the order of the report.
-var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "stopped", "engine"}
+var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "stopped", "engine", "alerts"}
 
 // patience is the timeout of one remote check.
 const patience = 5 * time.Second
@@ -125,6 +125,7 @@ func (d *doctor) runChecks(cmd *cobra.Command) error {
 		defer func() { _ = j.Close() }() // it was only read
 	}
 	d.disk(c)
+	d.alerts(c)
 	var looks sync.WaitGroup
 	looks.Go(func() { d.engine(ctx, c, j) })
 	looks.Go(func() { d.stopped(ctx, j) })

@@ -81,6 +81,7 @@ func (v *workspaceDoctor) service(ctx context.Context) {
 		v.found("key", well, "", "the service takes it%s", named(me.Name))
 		v.scopes(ctx, me)
 		v.clock(me, asked)
+		v.alertChannels(ctx)
 		v.webhook(ctx)
 		return
 	}
@@ -139,6 +140,13 @@ func (v *workspaceDoctor) needed() (calls map[string]bool, users map[string][]st
 	calls, users = map[string]bool{}, map[string][]string{}
 	if v.publicURL() != "" {
 		calls[manageScope], users[manageScope] = true, []string{"service.webhook.public_url"}
+	}
+	for _, person := range v.config.Alerts.People {
+		if workspace, _, _ := v.config.Alerted(person); workspace == v.Name {
+			for _, scope := range []string{"conversations:read", "conversations:write", "messages:send"} {
+				calls[scope], users[scope] = true, []string{"alerts.people"}
+			}
+		}
 	}
 	if v.set == nil {
 		return calls, users

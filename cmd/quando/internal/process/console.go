@@ -25,7 +25,7 @@ import (
 // newConsole builds the console. It reads the state of the process on each request.
 func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	o := console.Options{
-		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Calls: p.calls, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Calls: p.calls, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name, Alerts: p.alertWays, TestAlerts: p.testAlerts,
 		Now:         p.present,
 		ReloadHolds: func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
 		Accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {

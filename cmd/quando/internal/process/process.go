@@ -21,6 +21,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/alerts"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/rules"
@@ -121,6 +122,7 @@ type Process struct {
 	certificates certificates // of listen; nil if unencrypted
 	privately    bool         // the console is encrypted with them too
 
+	alerts    *alerts.Alerts  // nil if nobody is told
 	backfills []namedBackfill // of the workspaces that have one
 	told      []*deliveredTypes
 }
@@ -142,6 +144,9 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 	}
 	p.metrics.ready = p.Recorder.ready
 	owns := func(ctx context.Context, workspace string, m service.Message) (bool, error) {
+		if alerts.IsAlert(m.ClientID) {
+			return true, nil
+		}
 		return p.Engine.Owns(ctx, workspace, m.ID, m.ClientID)
 	}
 	shared := limiters(list)
@@ -159,11 +164,17 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 			return nil, fmt.Errorf("workspace %s: %w", w.Name, err)
 		}
 		of := u.engineWorkspace()
+		if !c.Alerts.None() {
+			of.Safety.Alert = alerts.IsAlert
+		}
 		recovery(&of, finds)
 		workspaces = append(workspaces, of)
 	}
 	var err error
 	if p.Console, err = p.newConsole(c); err != nil {
+		return nil, err
+	}
+	if err := p.addAlerts(c, p.Console.Attention()); err != nil {
 		return nil, err
 	}
 	o := engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.Console}, watch...)}
@@ -337,6 +348,9 @@ func (p *Process) work(ctx context.Context, start func(func() error)) {
 	start(func() error { return p.Engine.Run(ctx) })
 	if p.certificates != nil {
 		start(func() error { return p.certificates.run(ctx) })
+	}
+	if p.alerts != nil {
+		start(func() error { p.alerts.Run(ctx); return nil })
 	}
 	for _, s := range p.Sources {
 		start(func() error { return s.Run(ctx, p.Recorder.Record) })
