@@ -64,12 +64,17 @@ func allTemplates() map[string]*templates {
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"menuLink": menuLink, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "line": storyLine, "menuLink": menuLink, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set
 	}
 	return out
+}
+
+// icon shows a picture of the sprite.
+func icon(name string) template.HTML {
+	return template.HTML(`<svg class="icon" aria-hidden="true"><use href="/assets/icons.svg#` + template.HTMLEscapeString(name) + `"/></svg>`)
 }
 
 // A request is a request being handled.
