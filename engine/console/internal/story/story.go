@@ -160,6 +160,7 @@ func (s *Story) Last() *Line {
 // A Day is the lines of one day.
 type Day struct {
 	Name  string
+	Date  string // names it in the page
 	Lines []Line
 }
 
@@ -168,7 +169,7 @@ func (t *Teller) Days(lines []Line) (days []Day) {
 	for _, l := range lines {
 		name := t.Day(l.At)
 		if len(days) == 0 || days[len(days)-1].Name != name {
-			days = append(days, Day{Name: name})
+			days = append(days, Day{Name: name, Date: l.At.Format("20060102")})
 		}
 		last := &days[len(days)-1]
 		last.Lines = append(last.Lines, l)

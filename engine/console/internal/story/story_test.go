@@ -282,7 +282,7 @@ func TestClock(t *testing.T) {
 	if len(told.Waiting) > 0 {
 		t.Errorf("something still waits: %v", read(told.Waiting))
 	}
-	want = []string{"Fri 17:45 Carla is responsible now", "Fri 17:45 Carla “Já vou ver, João!”", "Fri 17:45 The rule ended early: the team wrote to João · sla-escalation"}
+	want = []string{"Fri 17:45 Carla “Já vou ver, João!”", "Fri 17:45 Carla is responsible now", "Fri 17:45 The rule ended early: the team wrote to João · sla-escalation"}
 	got := read(told.Lines)
 	if diff := cmp.Diff(want, got[len(got)-3:]); diff != "" {
 		t.Errorf("the clock ends otherwise:\n%s", diff)
