@@ -37,10 +37,10 @@ type foundView struct {
 // Bounds of the list of customers.
 const (
 	foundMost     = 50
-	recentEvents  = 400 // that are searched for customers
-	recentMost    = 40
-	summaryEvents = 12 // of one customer
-	summaryRuns   = 6
+	recentEvents  = 200 // that are searched for customers
+	recentMost    = 30
+	summaryEvents = 6 // of one customer
+	summaryRuns   = 4
 )
 
 // conversations lists the customers of the newest events, or finds some by name, phone or protocol

@@ -33,7 +33,7 @@ func (t *Teller) waits(rule *rules.Rule, line Line, s step) (lines []Line) {
 	}
 	lines = append(lines, started)
 	lines = append(lines, t.pauses(rule, line, s)...)
-	if s.Verb == "wait_for" && s.State == journal.StepDone && s.Detail.Why != nil && s.Detail.Why.Code == phrases.NoneCame {
+	if s.Verb == "wait_for" && s.State == journal.StepDone && s.Why != nil && s.Why.Code == phrases.NoneCame {
 		none := line
 		none.At, none.ID, none.Icon, none.Tone, none.Head = s.Ended, line.ID+".none", clockIcon, Over, t.T("story.none_came")
 		lines = append(lines, none)
@@ -157,7 +157,7 @@ func (t *Teller) waiting(r *journal.Run, rule *rules.Rule, steps []step) *Line {
 	if r.State.Finished() {
 		return nil
 	}
-	line := Line{At: r.WakeAt.In(t.Location), Icon: clockIcon, Tone: Waits, Aside: t.Name(r.Rule), Run: r.ID, Event: r.Event, ID: fmt.Sprintf("r%d.waits", r.ID)}
+	line := Line{At: r.WakeAt.In(t.Location), Icon: clockIcon, Tone: Waits, Aside: t.Name(r.Rule), Run: r.ID, Event: r.Event, ID: fmt.Sprintf("r%d.waits", r.ID), Ahead: true}
 	if len(steps) > 0 {
 		line.Step = steps[len(steps)-1].N
 	}

@@ -99,8 +99,8 @@ func (t *Teller) run(r *journal.Run) toldRun {
 	name := t.Name(r.Rule)
 	for i, s := range steps {
 		line := Line{ID: stepID(r.ID, s.N), At: s.at(), Aside: name, Run: r.ID, Step: s.N, Event: r.Event, order: [2]int64{r.Event, int64(s.N)}}
-		switch {
-		case s.Verb == "wait" || s.Verb == "wait_for":
+		switch s.Verb {
+		case "wait", "wait_for":
 			told.lines = append(told.lines, t.waits(rule, line, s)...)
 		default:
 			if l, ok := t.step(r, rule, line, steps[:i], s); ok {
@@ -166,7 +166,7 @@ func (t *Teller) step(r *journal.Run, rule *rules.Rule, line Line, before []step
 		line.Icon, line.Tone, line.Head = "alert", Failed, t.T("story.uncertain", t.Or("verb.", s.Verb))
 		return line, true
 	case journal.StepSuperseded, journal.StepSkipped:
-		line.Tone, line.Head, line.Why, line.Does = Over, t.T("story.left", t.Or("verb.", s.Verb)), t.Told(s.Reason, s.Detail.Why), false
+		line.Tone, line.Head, line.Why, line.Does = Over, t.T("story.left", t.Or("verb.", s.Verb)), t.Told(s.Reason, s.Why), false
 		return line, true
 	}
 	if s.Verb == vocabulary.SendMessage && effect.Args["to"] == nil {

@@ -60,6 +60,7 @@ type Line struct {
 	Media bool
 
 	Does  bool // a rule did it
+	Ahead bool // it is yet to come
 	Run   int64
 	Step  int
 	Event int64 // that it is, or that started the run

@@ -217,7 +217,7 @@ func (t *Teller) lead(l *Line, r *journal.Run, rule *rules.Rule, before []step, 
 	case s.State == journal.StepFailed || s.State == journal.StepUncertain:
 		return t.T("story.lead.failed", t.Or("verb.", s.Verb), t.Told(s.Error, engine.WhyOf(s.Step)))
 	case s.State == journal.StepSuperseded || s.State == journal.StepSkipped:
-		return t.T("story.lead.left", t.Or("verb.", s.Verb), t.Told(s.Reason, s.Detail.Why))
+		return t.T("story.lead.left", t.Or("verb.", s.Verb), t.Told(s.Reason, s.Why))
 	case cause.unanswered && (s.Verb == "transfer" || s.Verb == "set_sector"):
 		return t.T("story.lead.escalated", t.Customer, target(effect), because)
 	}
