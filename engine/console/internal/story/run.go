@@ -30,13 +30,13 @@ const (
 
 // effectKinds are the kinds of the verbs that change a conversation.
 var effectKinds = map[string]string{
-	"transfer": place, "set_sector": place, "add_labels": labels, "remove_labels": labels, "set_labels": labels, "update_conversation": labels,
+	vocabulary.Transfer: place, vocabulary.SetSector: place, vocabulary.AddLabels: labels, vocabulary.RemoveLabels: labels, vocabulary.SetLabels: labels, vocabulary.UpdateConversation: labels,
 }
 
 // icons of what verbs do.
 var icons = map[string]string{
-	vocabulary.SendMessage: "message", "transfer": "arrow-right", "set_sector": "arrow-right", "add_labels": "tag", "remove_labels": "tag", "set_labels": "tag", "mark_read": "check",
-	"close_attendance": "flag", "create_card": "layout", "move_card": "layout", "update_card": "layout", "create_contact": "user", "update_contact": "user", "http_request": "link",
+	vocabulary.SendMessage: "message", vocabulary.Transfer: "arrow-right", vocabulary.SetSector: "arrow-right", vocabulary.AddLabels: "tag", vocabulary.RemoveLabels: "tag", vocabulary.SetLabels: "tag", vocabulary.MarkRead: "check",
+	vocabulary.CloseAttendance: "flag", vocabulary.CreateCard: "layout", vocabulary.MoveCard: "layout", vocabulary.UpdateCard: "layout", vocabulary.CreateContact: "user", vocabulary.UpdateContact: "user", vocabulary.HTTPRequest: "link",
 	vocabulary.Mute: "pause", vocabulary.Unmute: "play",
 }
 
@@ -177,7 +177,7 @@ func (t *Teller) step(r *journal.Run, rule *rules.Rule, line Line, before []step
 	}
 	cause := t.causeOf(rule, before)
 	line.Head, line.Why = t.did(effect), cause.words
-	if cause.unanswered && (s.Verb == "transfer" || s.Verb == "set_sector") {
+	if cause.unanswered && (s.Verb == vocabulary.Transfer || s.Verb == vocabulary.SetSector) {
 		line.Head, line.Tone = t.T("story.escalated", target(effect)), Looks
 	} else if reason, _ := effect.Args["reason"].(string); reason != "" {
 		line.Why = engine.Harmless(reason)
@@ -218,7 +218,7 @@ func (t *Teller) withNames(v any) any {
 
 // did says in a sentence what an effect was.
 func (t *Teller) did(e actions.Effect) string {
-	if e.Verb == "create_card" {
+	if e.Verb == vocabulary.CreateCard {
 		board, _ := e.Args["board"].(string)
 		stage, _ := e.Args["stage"].(string)
 		return t.fill("story.put_on_board", map[string]string{"board": board, "stage": stage})

@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form/sentence"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Verdict is what an event meant to a rule, as it was explained.
@@ -218,7 +219,7 @@ func (t *Teller) lead(l *Line, r *journal.Run, rule *rules.Rule, before []step, 
 		return t.T("story.lead.failed", t.Or("verb.", s.Verb), t.Told(s.Error, engine.WhyOf(s.Step)))
 	case s.State == journal.StepSuperseded || s.State == journal.StepSkipped:
 		return t.T("story.lead.left", t.Or("verb.", s.Verb), t.Told(s.Reason, s.Why))
-	case cause.unanswered && (s.Verb == "transfer" || s.Verb == "set_sector"):
+	case cause.unanswered && (s.Verb == vocabulary.Transfer || s.Verb == vocabulary.SetSector):
 		return t.T("story.lead.escalated", t.Customer, target(effect), because)
 	}
 	return t.T("story.lead.did", did, because)
