@@ -158,16 +158,6 @@ func (c *Console) teller(q *request, w *Workspace) *story.Teller {
 // versionsMost bounds the earlier versions of rules that a page reads.
 const versionsMost = 20
 
-// ruleVersion returns an earlier version of a rule, or nil.
-func (c *Console) ruleVersion(q *request, w *Workspace, id, version string) *rules.Rule {
-	source, err := c.options.Journal.Version(q.ctx(), version)
-	if err != nil {
-		return nil
-	}
-	set, _ := rules.Compile([]*rules.File{rules.Parse(id+".yaml", []byte(source))}, rules.Options{Catalog: w.catalog()})
-	return set.Rule(id)
-}
-
 // conversationByID returns the address of a conversation, given its id or lane, or "".
 func (c *Console) conversationByID(q *request, text string) (string, error) {
 	lane := text
