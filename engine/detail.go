@@ -13,6 +13,7 @@ import (
 type Detail struct {
 	At, Ended time.Time
 	Until     time.Time // of a wait
+	Wait      string    // of a wait: its text in the rule, with its variables filled in
 	For       []string  // of wait_for: the events
 	Reason    string
 	Why       *phrases.Phrase // the Reason, or the step's Error, as a phrase
@@ -37,7 +38,7 @@ func DetailOf(s *journal.Step) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, For: r.For, Reason: r.Reason, Why: r.Why, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
+	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, Wait: r.Wait, For: r.For, Reason: r.Reason, Why: r.Why, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
 	for i, receipt := range r.Receipts {
 		c := DetailCall{Name: receipt.Call, Answer: plainValue(receipt.Answer), Made: true}
 		if i < len(r.Sent) {

@@ -23,6 +23,7 @@ type ClauseVerdict struct {
 	Result ClauseResult
 	Values []NamedValue // of the names and calls in it
 	Words  string       // why, for people; empty if the clause says it best itself
+	Part   string       // of a clause that is false: the part that made it so
 	Err    error        // why it could not be evaluated
 }
 
@@ -55,6 +56,9 @@ func (e *Evaluation) Clause(x *Expression) ClauseVerdict {
 		v.Result = ClauseTrue
 	}
 	v.Words = e.words(x, ok)
+	if !ok {
+		v.Part = e.falsePart(x)
+	}
 	return v
 }
 
@@ -79,7 +83,7 @@ func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdi
 	case met:
 		v.Result = ClauseTrue
 	default:
-		v.Result = ClauseFalse
+		v.Result, v.Part = ClauseFalse, e.falsePart(x)
 	}
 	v.Err, v.Words = nil, e.words(x, met)
 	return v

@@ -27,6 +27,36 @@ func (e *Evaluation) words(x *Expression, truth bool) string {
 	return (&wording{e, x.env}).describe(node, truth)
 }
 
+// falsePart returns the operand that made a false condition false, where it joins several.
+func (e *Evaluation) falsePart(x *Expression) string {
+	node, err := x.env.parse(x.Text)
+	if err != nil {
+		return x.Text
+	}
+	w := &wording{e, x.env}
+	part := node
+	for {
+		n, ok := part.(*ast.BinaryNode)
+		if !ok || n.Operator != "and" && n.Operator != "&&" {
+			break
+		}
+		switch left, known := w.value(n.Left); {
+		case known && left == false:
+			part = n.Left
+		default:
+			right, known := w.value(n.Right)
+			if !known || right != false {
+				return x.Text
+			}
+			part = n.Right
+		}
+	}
+	if part == node {
+		return x.Text
+	}
+	return part.String()
+}
+
 // A wording puts the parts of a condition into words, with the values that they had.
 type wording struct {
 	*Evaluation

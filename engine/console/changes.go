@@ -225,3 +225,37 @@ func (q *request) redirect(to string) error {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// A muteView says whether nothing automatic is sent, and what a person can do about that.
+type muteView struct {
+	Lane   string
+	Muted  bool
+	Since  time.Time
+	Until  time.Time // zero is until somebody unmutes it
+	Rule   *ruleView // that muted it; nil if a person did
+	Run    string
+	Times  []optionView
+	Unmute string // the value that unmutes
+}
+
+// muteView says whether a conversation is muted; nil if the lane is none.
+func (c *Console) muteView(q *request, workspace, lane string) (*muteView, error) {
+	if !strings.HasPrefix(lane, actions.ConversationLane("")) {
+		return nil, nil
+	}
+	v := &muteView{Lane: lane, Unmute: "off"}
+	for _, d := range muteTimes {
+		length := duration.Format(d)
+		v.Times = append(v.Times, optionView{Value: length, Label: q.words().T("mute.for." + length)})
+	}
+	m, err := c.options.Journal.Muted(q.ctx(), workspace, lane, q.now)
+	if err != nil || m == nil {
+		return v, err
+	}
+	v.Muted, v.Since, v.Until = true, c.at(workspace, m.Since), c.at(workspace, m.Until)
+	if m.Rule != "" {
+		rule := c.ruleView(workspace, m.Rule)
+		v.Rule, v.Run = &rule, "/runs/"+itoa(m.Run)
+	}
+	return v, nil
+}

@@ -129,6 +129,7 @@ type Clause struct {
 	Result string // true, false, error, not_reached or not_known
 	Values map[string]any
 	Words  string // what was so
+	Part   string // of a clause that is false: the part that made it so
 }
 
 // A Check is one check of something that the engine depends on.

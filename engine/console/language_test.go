@@ -40,7 +40,7 @@ func (d *desk) explains() {
 		for _, r := range told.Rules {
 			x := Explanation{Rule: r.Rule, Outcome: r.Outcome, Words: r.Words, Error: r.Error, Would: r.Basis == explain.Would}
 			for _, c := range r.Clauses {
-				x.Clauses = append(x.Clauses, Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words})
+				x.Clauses = append(x.Clauses, Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words, Part: c.Part})
 			}
 			if r.Outcome != explain.NotForIt {
 				list = append(list, x)

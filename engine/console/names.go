@@ -129,3 +129,13 @@ func brokenOf(set *rules.Set, id string) *rules.Broken {
 	}
 	return nil
 }
+
+// ruleVersion returns an earlier version of a rule, or nil.
+func (c *Console) ruleVersion(q *request, w *Workspace, id, version string) *rules.Rule {
+	source, err := c.options.Journal.Version(q.ctx(), version)
+	if err != nil {
+		return nil
+	}
+	set, _ := rules.Compile([]*rules.File{rules.Parse(id+".yaml", []byte(source))}, rules.Options{Catalog: w.catalog()})
+	return set.Rule(id)
+}

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/story"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/vocabulary"
+	"github.com/quandohq/quando/service"
 )
 
 // simulatorPage is a simulated conversation, with the runs of rules.
@@ -194,4 +197,91 @@ func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error
 	}
 	slices.SortStableFunc(rows, func(a, b playedRow) int { return a.At.Compare(b.At) })
 	return rows[max(0, len(rows)-playedRows):], nil
+}
+
+// An entryView is one thing that was seen or done.
+type entryView struct {
+	At     time.Time
+	Lines  []string // of a message
+	Rest   []string // the rest of a long text
+	Side   string   // in, out or engine
+	Sender string
+	Media  bool
+	Event  *eventView
+	Marks  []ruleView // the rules that it started, or the one that sent it
+	MarkOf string     // the run that sent it
+	Run    *runView
+	Times  int // how many of its kind it stands for
+}
+
+// entries puts what was seen and what was done into one line, the oldest first.
+func (c *Console) entries(q *request, workspace string, events []*journal.Event, runs []*journal.Run) ([]entryView, error) {
+	sent, err := c.sentByEngine(q, workspace, events)
+	if err != nil {
+		return nil, err
+	}
+	eventViews, err := c.eventViews(q, events)
+	if err != nil {
+		return nil, err
+	}
+	runViews, err := c.runViews(q, runs)
+	if err != nil {
+		return nil, err
+	}
+	var list []entryView
+	for i, e := range events {
+		v := entryView{At: eventViews[i].Created, Event: &eventViews[i], Marks: eventViews[i].Fired}
+		if m, ok := c.messageOf(e.Event); ok {
+			v.Media, v.Side, v.Sender = m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
+			v.Lines, v.Rest = story.Parted(words.HarmlessLines(m.Text))
+			if m.Direction == service.Inbound {
+				v.Side = "in"
+			}
+			if own, ok := sent[engine.ObjectKey(m.ID)]; ok {
+				v.Side, v.Sender, v.Marks, v.MarkOf = "engine", "", []ruleView{c.ruleView(workspace, own.Rule)}, "/runs/"+itoa(own.Run)
+			}
+		}
+		list = append(list, v)
+	}
+	slices.Reverse(list) // lists have the newest first
+	for i := range slices.Backward(runViews) {
+		list = append(list, entryView{At: runViews[i].Started, Run: &runViews[i]})
+	}
+	slices.SortStableFunc(list, func(a, b entryView) int { return a.At.Compare(b.At) })
+	return folded(list), nil
+}
+
+// folded merges consecutive events of a kind that no rule fired for.
+func folded(list []entryView) (out []entryView) {
+	for _, e := range list {
+		if n := len(out); n > 0 && e.plain() && out[n-1].plain() && out[n-1].Event.Type == e.Event.Type {
+			out[n-1].Times++
+			continue
+		}
+		e.Times = 1
+		out = append(out, e)
+	}
+	return out
+}
+
+// plain reports whether an entry is an event that is no message and that no rule fired for.
+func (e entryView) plain() bool { return e.Run == nil && e.Side == "" && len(e.Marks) == 0 }
+
+// sentByEngine returns which messages the engine sent, by the keys of their ids.
+func (c *Console) sentByEngine(q *request, workspace string, events []*journal.Event) (map[string]journal.Caused, error) {
+	var ids []string
+	for _, e := range events {
+		if m, ok := c.messageOf(e.Event); ok && m.Direction != service.Inbound && m.ID != "" {
+			ids = append(ids, engine.ObjectKey(m.ID))
+		}
+	}
+	caused, err := c.options.Journal.Caused(q.ctx(), workspace, vocabulary.MessageSent, ids)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(map[string]journal.Caused, len(caused))
+	for _, one := range caused {
+		sent[one.Object] = one
+	}
+	return sent, nil
 }

@@ -137,6 +137,7 @@ type Clause struct {
 	Values map[string]any     `json:"values"`
 	Words  string             `json:"words"`
 	Error  string             `json:"error"`
+	Part   string             `json:"-"` // of a clause that is false: the part that made it so
 }
 
 // A Run is the run of a rule that fired.

@@ -285,7 +285,7 @@ func (f *facts) clause(eval *rules.Evaluation, x *rules.Expression, ruledOut boo
 		v.Result, v.Words, v.Err = rules.ClauseFailed, "", err
 		v.Values = slices.DeleteFunc(v.Values, func(n rules.NamedValue) bool { return n.Value == nil })
 	}
-	c := Clause{Clause: v.Clause, Result: v.Result, Basis: Would, Values: valuesOf(v.Values), Words: v.Words}
+	c := Clause{Clause: v.Clause, Result: v.Result, Basis: Would, Values: valuesOf(v.Values), Words: v.Words, Part: v.Part}
 	if v.Err != nil {
 		c.Error = v.Err.Error()
 		if missing, ok := errors.AsType[*NotRecordedError](v.Err); ok {

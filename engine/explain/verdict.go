@@ -99,7 +99,7 @@ func settled(v journal.Verdict, rule *rules.Rule, j judgement) []Clause {
 				c.Result = rules.ClauseFailed
 			}
 			if now.Result == c.Result && reflect.DeepEqual(now.Values, c.Values) {
-				c.Words = now.Words
+				c.Words, c.Part = now.Words, now.Part
 			}
 		case now.Result == rules.ClauseTrue:
 			c.Values, c.Words = now.Values, now.Words

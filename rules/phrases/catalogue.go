@@ -26,8 +26,8 @@ type table map[Code]texts
 // catalogue is every text, by theme. A code is in one of the tables only.
 var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
-	consoleFrame, consoleSearch, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHealth, consoleEditor, consoleFields, consoleTexts,
-	sentences, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof, alerts,
+	consoleFrame, consoleSearch, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHealth, consoleEditor, consoleFields, consoleTexts, consoleStory,
+	sentences, sentencesPast, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof, alerts,
 }
 
 // events are what each event is called, and what happens when it starts a rule.

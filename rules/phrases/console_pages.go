@@ -119,7 +119,6 @@ var consolePages = table{
 	"conversations.help":  {"The beginning of a name or of a protocol number, or the end of a phone number, is enough.", "Basta o começo de um nome ou de um número de protocolo, ou o fim de um telefone."},
 
 	"today.all_failed": {"All that failed and nobody has dealt with", "Tudo que falhou e ninguém resolveu"},
-	"mute.title":       {"Mute this conversation", "Silenciar esta conversa"},
 	"mute.is":          {"Muted", "Silenciada"},
 	"mute.by_rule":     {"by the rule", "pela regra"},
 	"mute.by_person":   {"by a person", "por uma pessoa"},

@@ -42,6 +42,12 @@ func (s Scope) Say(l phrases.Language, c Condition) string {
 	return wording{scope: s, language: l, flat: true}.say(c)
 }
 
+// SayPast returns what a condition found when it was asked, in words alone. What has no words for
+// the past is said as Say does.
+func (s Scope) SayPast(l phrases.Language, c Condition) string {
+	return wording{scope: s, language: l, flat: true, past: true}.say(c)
+}
+
 // SayValue returns a term in words alone.
 func (s Scope) SayValue(l phrases.Language, t Term) string {
 	w := wording{scope: s, language: l, flat: true}
@@ -54,6 +60,15 @@ type wording struct {
 	language phrases.Language
 	item     string // the fact that # is
 	flat     bool   // texts are put in quotes
+	past     bool   // it was so
+}
+
+// tense returns the code of a sentence in the tense that is wanted, as far as it is known in that.
+func (w wording) tense(code phrases.Code) phrases.Code {
+	if was := "was." + code; w.past && phrases.Knows(was) {
+		return was
+	}
+	return code
 }
 
 func (w wording) t(code phrases.Code, args ...any) string {
@@ -88,14 +103,14 @@ func (w wording) condition(c Condition, at string) []Piece {
 	}
 	for _, s := range sayingsOf(0, c.Sentence) {
 		if slots, ok := w.fitsCondition(s.condition, c, at); ok {
-			return w.fill(w.t(contrary(s.code, c.Not != s.condition.Not)), slots, nil)
+			return w.fill(w.t(w.tense(contrary(s.code, c.Not != s.condition.Not))), slots, nil)
 		}
 	}
 	code := phrases.Code("say." + c.Sentence)
 	if typ := w.comparedType(c); (typ == rules.Time || typ == rules.Text) && phrases.Knows(code+".time") {
 		code += ".time"
 	}
-	return w.fill(w.t(contrary(code, c.Not)), slotsOf(c.Blanks, at), form.form)
+	return w.fill(w.t(w.tense(contrary(code, c.Not))), slotsOf(c.Blanks, at), form.form)
 }
 
 // group returns the conditions of a group, joined.

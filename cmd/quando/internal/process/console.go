@@ -253,7 +253,7 @@ func (p *Process) explain(ctx context.Context, e *journal.Event, l rules.Languag
 		}
 		x := console.Explanation{Rule: r.Rule, Outcome: r.Outcome, Words: r.Words, Error: r.Error, Why: r.Why, Would: r.Basis == explain.Would}
 		for _, c := range r.Clauses {
-			x.Clauses = append(x.Clauses, console.Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words})
+			x.Clauses = append(x.Clauses, console.Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words, Part: c.Part})
 		}
 		list = append(list, x)
 	}
