@@ -236,7 +236,7 @@ func New(o Options) (*Console, error) {
 	if c.gate, err = session.New(o.Access, c.now); err != nil {
 		return nil, err
 	}
-	c.templates = allTemplates()
+	c.templates = allTemplates(c.now)
 	c.handler = c.serve()
 	return c, nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
@@ -138,7 +137,7 @@ func earliest(a, b time.Time) time.Time {
 // outageWords says since when there is an outage, what is answered, and who tries again.
 func (c *Console) outageWords(q *request, o outage) string {
 	w := q.words()
-	hour := func(t time.Time) string { return w.Hour(c.at(o.Workspace, t), c.at(o.Workspace, q.now)) }
+	hour := func(t time.Time) string { return w.Moment(c.at(o.Workspace, t)) }
 	attempts := w.N("outage.attempts", o.Attempts)
 	said := w.T("outage.fails", hour(o.Since), attempts)
 	switch {
@@ -213,12 +212,8 @@ func (c *Console) callChecks(q *request, found []Check) ([]Check, error) {
 			if at.IsZero() || slices.ContainsFunc(broken, func(o outage) bool { return o.Workspace == space.Name && o.Kind == kind }) {
 				continue
 			}
-			found = append(found, Check{Workspace: space.Name, Kind: kind, OK: true, Detail: answeredWords(w, c.at(space.Name, at), c.at(space.Name, q.now))})
+			found = append(found, Check{Workspace: space.Name, Kind: kind, OK: true, Detail: w.T("health.answered", w.Moment(c.at(space.Name, at)))})
 		}
 	}
 	return found, nil
-}
-
-func answeredWords(w words.Language, at, now time.Time) string {
-	return w.T("health.answered", w.Hour(at, now))
 }

@@ -58,9 +58,11 @@ func menuLink(name string) string {
 	return "/" + name
 }
 
-func allTemplates() map[string]*templates {
+// allTemplates are the pages in each language. The clock says which day is today.
+func allTemplates(now func() time.Time) map[string]*templates {
 	out := map[string]*templates{}
 	for _, w := range words.Languages {
+		w = w.WithClock(now)
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {

@@ -240,7 +240,7 @@ func failedNeed(w words.Language, group []runView) need {
 	if len(group) == 1 {
 		n.Title, n.Detail, n.Link = w.T("need.failed", v.Rule.Name, v.Lane.Label), v.Standing, v.Link
 	} else {
-		n.Title, n.Detail = w.T("need.failed.many", v.Rule.Name, w.Number(len(group))), w.T("need.failed.newest", w.Brief(v.Started), v.Lane.Label, v.Standing)
+		n.Title, n.Detail = w.T("need.failed.many", v.Rule.Name, w.Number(len(group))), w.T("need.failed.newest", w.Moment(v.Started), v.Lane.Label, v.Standing)
 		n.Link, suffix = "/runs?state=failed&rule="+escapeQuery(v.Rule.ID), ".all"
 	}
 	var ids []string
