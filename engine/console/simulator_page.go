@@ -51,7 +51,7 @@ type playedRow struct {
 // A playedRun is a run with its steps.
 type playedRun struct {
 	runView
-	Steps []stepView
+	Steps []lineView
 }
 
 // A failureView is a failure in words.
@@ -170,8 +170,9 @@ func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error
 	byEvent := map[int64][]playedRun{}
 	for i, r := range slices.Backward(runs) {
 		v := playedRun{runView: views[i]}
+		teller := c.teller(q, r, v.Lane.Label)
 		for _, s := range r.Steps {
-			v.Steps = append(v.Steps, c.stepView(q, r, s))
+			v.Steps = append(v.Steps, c.lineView(q, r, s, teller))
 		}
 		byEvent[r.Event] = append(byEvent[r.Event], v)
 	}

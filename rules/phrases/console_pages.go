@@ -46,9 +46,7 @@ var consolePages = table{
 	"rules.of":           {"%s of %s", "%s de %s"},
 	"rules.spark":        {"%s fired %s times in 7 days", "%s disparou %s vezes em 7 dias"},
 
-	"runs.none": {"No such runs.", "Nenhuma execução assim."},
-
-	"run.title":         {"Run %s of %s", "Execução %s de %s"},
+	"run.title":         {"%s · %s", "%s · %s"},
 	"run.finished":      {"Finished", "Fim"},
 	"run.after":         {"after %s", "após %s"},
 	"run.ancestry":      {"Caused by", "Causada por"},
@@ -82,8 +80,8 @@ var consolePages = table{
 	"standing.until":     {"waits until %s", "espera até %s"},
 	"standing.again":     {"next try %s: %s", "próxima tentativa %s: %s"},
 	"standing.running":   {"has steps to take", "tem passos a dar"},
-	"standing.did":       {"did: %s", "fez: %s"},
-	"standing.would":     {"would have done: %s", "teria feito: %s"},
+	"standing.would":     {"would %s", "iria %s"},
+	"standing.stopped":   {"there was nothing more to do", "não havia mais o que fazer"},
 	"standing.cancelled": {"this came: %s", "chegou isto: %s"},
 	"standing.nothing":   {"changed nothing", "não alterou nada"},
 
@@ -93,7 +91,6 @@ var consolePages = table{
 	"asked.done":   {"the call is to be taken as done", "a chamada será tida como feita"},
 	"asked.repeat": {"the call is to be made again", "a chamada será feita de novo"},
 
-	"events.none":        {"No such events.", "Nenhum evento assim."},
 	"events.undecided":   {"not decided yet", "ainda não decidido"},
 	"events.nobody":      {"no rule asked for it", "nenhuma regra o pediu"},
 	"events.others.one":  {"%s rule did not fire", "%s regra não disparou"},

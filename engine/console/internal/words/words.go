@@ -3,6 +3,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -90,7 +91,35 @@ func (w Language) Or(prefix, name string) string {
 // Told returns a text that was recorded for people, in this language where a phrase is recorded
 // beside it.
 func (w Language) Told(text string, why *phrases.Phrase) string {
+	if said := w.plainly(phrases.Recorded(text, why)); said != "" {
+		return engine.Harmless(redact.Text(said))
+	}
 	return engine.Harmless(redact.Text(phrases.Told(w.RulesLanguage(), text, why)))
+}
+
+// plainly says a reason for people who do not write rules, where the catalogue has other words for
+// them; empty is that it has not.
+func (w Language) plainly(why *phrases.Phrase) string {
+	why = why.Coded()
+	if why == nil || !w.Knows("plain."+string(why.Code)) {
+		return ""
+	}
+	key := "plain." + string(why.Code)
+	if !strings.Contains(w.T(key), "%") {
+		return w.T(key)
+	}
+	args := make([]any, len(why.Args))
+	for i, arg := range why.Args {
+		switch arg := arg.(type) {
+		case *phrases.Phrase:
+			args[i] = cmp.Or(w.plainly(arg), arg.In(w.language))
+		case string:
+			args[i] = w.Or("event.", arg)
+		default:
+			args[i] = arg
+		}
+	}
+	return w.T(key, args...)
 }
 
 // RulesLanguage is the language as rules and explanations name it.
