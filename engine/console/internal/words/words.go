@@ -94,7 +94,11 @@ func (w Language) Told(text string, why *phrases.Phrase) string {
 	if said := w.plainly(phrases.Recorded(text, why)); said != "" {
 		return engine.Harmless(redact.Text(said))
 	}
-	return engine.Harmless(redact.Text(phrases.Told(w.RulesLanguage(), text, why)))
+	said := phrases.Told(w.RulesLanguage(), text, why)
+	if verb, rest, ok := strings.Cut(said, ": "); ok && w.Knows("verb."+verb) {
+		said = rest // an error begins with the verb, which the page has said
+	}
+	return engine.Harmless(redact.Text(said))
 }
 
 // plainly says a reason for people who do not write rules, where the catalogue has other words for
