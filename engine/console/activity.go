@@ -100,13 +100,6 @@ type activityItem struct {
 	event *journal.Event
 }
 
-func (a activityItem) at() time.Time {
-	if a.run != nil {
-		return a.run.StartedAt
-	}
-	return a.event.ReceivedAt
-}
-
 // activity lists what rules did and what happened, the newest first.
 func (c *Console) activity(q *request) error {
 	f := q.r.URL.Query()

@@ -57,14 +57,14 @@ func TestActivity(t *testing.T) {
 	}
 	count := func(path string) int { keys, _ := rowsOf(d.page(path)); return len(keys) }
 	for path, want := range map[string]func(key, said string) bool{
-		"/activity?kind=runs":    func(key, _ string) bool { return key[0] == 'r' },
-		"/runs":                  func(key, _ string) bool { return key[0] == 'r' },
-		"/activity?kind=events":  func(key, _ string) bool { return key[0] == 'e' },
-		"/events":                func(key, _ string) bool { return key[0] == 'e' },
-		"/activity?state=failed": func(key, _ string) bool { return key == "r"+failed },
-		"/activity?rule=greet&kind=runs":                        func(_, said string) bool { return strings.HasSuffix(said, "Greet whoever writes") },
-		"/activity?customer=bento":                              func(_, said string) bool { return strings.Contains(said, "Bento Alves") },
-		"/activity?day=2026-11-13":                              func(string, string) bool { return true },
+		"/activity?kind=runs":            func(key, _ string) bool { return key[0] == 'r' },
+		"/runs":                          func(key, _ string) bool { return key[0] == 'r' },
+		"/activity?kind=events":          func(key, _ string) bool { return key[0] == 'e' },
+		"/events":                        func(key, _ string) bool { return key[0] == 'e' },
+		"/activity?state=failed":         func(key, _ string) bool { return key == "r"+failed },
+		"/activity?rule=greet&kind=runs": func(_, said string) bool { return strings.HasSuffix(said, "Greet whoever writes") },
+		"/activity?customer=bento":       func(_, said string) bool { return strings.Contains(said, "Bento Alves") },
+		"/activity?day=2026-11-13":       func(string, string) bool { return true },
 		"/activity?workspace=default&lane=" + d.laneOf("Marina"): func(_, said string) bool { return strings.Contains(said, "Marina Souza") },
 	} {
 		keys, said := rowsOf(d.page(path))
