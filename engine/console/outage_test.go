@@ -50,6 +50,9 @@ func TestOutageOfSends(t *testing.T) {
 	}
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	today := d.page("/")
+	if run := timed(d.page("/runs/" + itoa(d.runOf("greet")))); strings.Count(run, `<li class="missed"><span>17:5`) < 2 || !strings.Contains(run, "tried · ") {
+		t.Error("the run does not tell its attempts")
+	}
 	has(t, today, "Messages and changes do not get through to the service", "Since 17:51 the service answers 503: 1", " attempts.", "1 run tries again, next: 18:2", `href="/runs?state=running">Show<`, "<summary>Stop</summary>")
 	if strings.Contains(today, "Everything runs by itself") {
 		t.Error("Today says that everything runs by itself")
