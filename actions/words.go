@@ -73,7 +73,7 @@ func (e Effect) say(l phrases.Language, form phrases.Code) (words, quoted string
 		case "verb":
 			return e.Verb
 		case "arguments":
-			return ArgumentWords(args)
+			return namedArguments(l, args)
 		}
 		if target, ok := args[name].(map[string]any); ok && len(target) == 1 && target["person"] != nil {
 			return ArgumentWords(target["person"])
@@ -88,4 +88,17 @@ func (e Effect) say(l phrases.Language, form phrases.Code) (words, quoted string
 		verb = "verb.other"
 	}
 	return phrases.Fill(l, verb+form, value), quoted
+}
+
+// namedArguments says the arguments of a verb by the names that people know them by.
+func namedArguments(l phrases.Language, args map[string]any) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		said := name
+		if code := phrases.Code("field." + name); phrases.Knows(code) {
+			said = strings.ToLower(phrases.Say(l, code))
+		}
+		parts = append(parts, said+" "+ArgumentWords(args[name]))
+	}
+	return strings.Join(parts, ", ")
 }

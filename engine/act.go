@@ -387,6 +387,7 @@ func (k *walk) retryLater(ctx context.Context, s *rules.Step, taken *journal.Ste
 		rec.Since = now
 	}
 	rec.Failures++
+	rec.addTry(now, err)
 	wait := max(backoff(taken.Key, rec.Failures), actions.StepWait(err))
 	if rec.Intent != nil && !rec.Answered {
 		wait = max(wait, rec.Tried.Add(k.workspace.Timeout).Sub(now))

@@ -22,6 +22,7 @@ type Detail struct {
 	Values    map[string]any  // of the names in a condition
 	Branch    *int            // of choose, from 0; -1 is none
 	Calls     []DetailCall
+	Attempts  []Try // that failed before
 }
 
 // A DetailCall is one call of a step.
@@ -38,7 +39,7 @@ func DetailOf(s *journal.Step) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, Wait: r.Wait, For: r.For, Reason: r.Reason, Why: r.Why, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
+	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, Wait: r.Wait, For: r.For, Reason: r.Reason, Why: r.Why, Values: r.Values, Branch: r.Branch, Attempts: r.Tries, Args: plainValue(r.Args), Value: plainValue(r.Value)}
 	for i, receipt := range r.Receipts {
 		c := DetailCall{Name: receipt.Call, Answer: plainValue(receipt.Answer), Made: true}
 		if i < len(r.Sent) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -54,6 +55,26 @@ type record struct {
 	Last     bool      `json:"last,omitempty"`  // there is no other attempt; the last one is yet to be settled
 	Since    time.Time `json:"since,omitzero"`  // when the first failure was
 	Again    int       `json:"again,omitempty"` // how often a person had the step retried
+	Tries    []Try     `json:"tries,omitempty"` // the attempts that failed and were to be repeated, for people
+}
+
+// A Try is an attempt of a step that failed.
+type Try struct {
+	At    time.Time       `json:"at"`
+	Error string          `json:"error"`
+	Why   *phrases.Phrase `json:"why,omitempty"` // the Error as a phrase; nil if it has none
+}
+
+// maxTries bounds the attempts that are recorded: the first and the newest are.
+const maxTries = 20
+
+// addTry records an attempt that failed.
+func (r *record) addTry(at time.Time, err error) {
+	if len(r.Tries) == maxTries {
+		r.Tries = slices.Delete(r.Tries, 1, 2)
+	}
+	what := phrases.Of(err)
+	r.Tries = append(r.Tries, Try{at, what.String(), what.Coded()})
 }
 
 // sent is the request of a call.

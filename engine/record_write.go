@@ -60,6 +60,11 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.flag("last", r.Last)
 	w.timeUnlessZero("since", r.Since)
 	w.number("again", r.Again)
+	if len(r.Tries) > 0 {
+		tries, err := json.Marshal(r.Tries)
+		w.err = errors.Join(w.err, err)
+		w.raw("tries", tries)
+	}
 	return append(w.b, '}'), w.err
 }
 

@@ -52,7 +52,7 @@ func BenchmarkPages(b *testing.B) {
 	}))
 	last := must(j.Extent(b.Context())).Runs
 	for _, path := range []string{
-		"/", "/rules", "/rules/default/rule-7", "/runs", "/runs?rule=rule-7", "/runs?state=waiting", "/runs?state=failed&rule=rule-7", "/runs?state=done&since=7d", "/runs?before=" + itoa(last/2), "/runs/" + itoa(last),
+		"/", "/rules", "/rules/default/rule-7", "/runs", "/activity", "/activity?day=2026-10-20", "/activity?noise=1&rule=rule-7", "/activity?workspace=default&lane=conversation%3A17", "/runs?rule=rule-7", "/runs?state=waiting", "/runs?state=failed&rule=rule-7", "/runs?state=done&since=7d", "/runs?before=" + itoa(last/2), "/runs/" + itoa(last),
 		"/events", "/events?type=attendance.closed", "/events?rule=no-such-rule", "/events?since=24h", "/events?before=" + itoa(last/2), "/events/" + itoa(last),
 		"/conversations", "/conversations?q=silva", "/conversations?q=maria+customer+17", "/conversations?q=99990017", "/conversation?workspace=default&lane=conversation%3A17", "/calendars", "/health", "/audit",
 		"/search?q=silva", "/search?q=maria+customer+17", "/search?q=99990017", "/search?q=hello+world",

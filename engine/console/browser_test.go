@@ -176,7 +176,7 @@ func (b *browser) complaints(theme string) []string {
 
 // lookedAt are the pages to check, by the names of their pictures.
 var lookedAt = []struct{ name, path string }{
-	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/%d"},
+	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"activity", "/activity"}, {"run", "/runs/%d"}, {"event", "/events/%d"},
 	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"}, {"simulator", "/simulator?with=%s"}, {"error", "/nothing"},
 }
 
@@ -265,7 +265,7 @@ func (b *browser) phone(run int64) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.theme("light")
-	for _, p := range []struct{ name, path string }{{"today", "/"}, {"runs", "/runs"}, {"run", "/runs/" + itoa(run)}, {"rule", "/rules/default/remind"}, {"events", "/events"}, {"simulator", "/simulator"}, {"health", "/health"}} {
+	for _, p := range []struct{ name, path string }{{"today", "/"}, {"activity", "/activity"}, {"run", "/runs/" + itoa(run)}, {"rule", "/rules/default/remind"}, {"event", "/events/1"}, {"simulator", "/simulator"}, {"health", "/health"}} {
 		b.open(p.path)
 		if wide := look(b, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
 			b.t.Errorf("%s is %d pixels wider than a phone", p.path, wide)
@@ -280,12 +280,11 @@ func TestAPersonStops(t *testing.T) {
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/runs")
-	b.sees("No such runs.")
+	b.sees("Nothing like that has happened.")
 	d.says(marina, "Marina Souza", "Oi!")
 	b.sees("Greet whoever writes")
 	b.click(fmt.Sprintf(`a[href="/runs/%d"]`, d.runOf("greet")))
-	b.sees("Steps over time")
-	b.click(".steps details summary")
+	b.sees("What it did")
 	b.sees("Já vamos responder.")
 
 	b.click("details.stop > summary")

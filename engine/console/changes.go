@@ -189,23 +189,27 @@ func (c *Console) askRun(q *request, r *journal.Run, what journal.AskKind) error
 	return err
 }
 
-// askFailed records the same request for several failed runs: exactly those that the person saw. A
-// run that is not failed any more is left as it is.
-func (c *Console) askFailed(q *request) error {
-	what, ids := journal.AskKind(q.r.PathValue("what")), strings.Fields(q.r.PostFormValue("runs"))
-	if what != journal.AskRetry && what != journal.AskDealt {
+// askedTogether are the requests that people make of several runs at once.
+var askedTogether = []journal.AskKind{journal.AskRetry, journal.AskDealt, journal.AskCancel}
+
+// askSeveral records the same request for several runs: exactly those that the person saw. A run
+// whose state does not allow it any more, or that somebody has dealt with, is left as it is.
+func (c *Console) askSeveral(q *request) error {
+	what, ids := journal.AskKind(q.r.PathValue("what")), strings.Fields(q.r.PostFormValue("runs")+" "+strings.Join(q.r.PostForm["run"], " "))
+	if !slices.Contains(askedTogether, what) {
 		return errNotFound
 	}
 	if len(ids) == 0 || len(ids) > attention.MaxFailed {
 		return problem(http.StatusBadRequest, "error.form")
 	}
+	asked := 0
 	for _, id := range ids {
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
 			return problem(http.StatusBadRequest, "error.form")
 		}
 		r, err := c.options.Journal.FindRun(q.ctx(), n)
-		if errors.Is(err, journal.ErrNoRun) || err == nil && (r.State != journal.FailedRun || r.Asked != nil) {
+		if errors.Is(err, journal.ErrNoRun) || err == nil && (!r.State.Allows(what) || r.State == journal.Dealt || r.Asked != nil) {
 			continue
 		}
 		if err == nil {
@@ -214,6 +218,10 @@ func (c *Console) askFailed(q *request) error {
 		if err != nil && !errors.Is(err, errNotFound) {
 			return err
 		}
+		asked++
+	}
+	if asked == 0 {
+		return q.back("asked_none")
 	}
 	return q.back("asked")
 }

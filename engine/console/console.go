@@ -235,7 +235,7 @@ func New(o Options) (*Console, error) {
 		return nil, err
 	}
 	c.attention = c.newFinder()
-	c.templates = allTemplates()
+	c.templates = allTemplates(c.now)
 	c.handler = c.serve()
 	return c, nil
 }

@@ -77,9 +77,6 @@ func (d *desk) saturday() {
 // codes is what is for programs, and stands on a page only under its technical details.
 var codes = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-|\b[a-z]+_[a-z_]+\b|\d{4}-\d{2}-\d{2}T|\bconversation:`)
 
-// technical is what a page folds away.
-var technical = regexp.MustCompile(`(?s)<details class="technical">.*?</details>`)
-
 // textOf returns what people read on a page.
 func textOf(page string) string {
 	_, page, _ = strings.Cut(page, "<main")

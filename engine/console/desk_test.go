@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -335,6 +336,11 @@ func (d *desk) page(path string, change ...func(*http.Request)) string {
 	}
 	return w.Body.String()
 }
+
+// timed is a page, or a part of it, with its times as their words only.
+func timed(text string) string { return timeTags.ReplaceAllString(text, "") }
+
+var timeTags = regexp.MustCompile(`</?time[^>]*>`)
 
 // serve serves the console for a browser.
 func (d *desk) serve() string {

@@ -16,9 +16,11 @@ type eventPage struct {
 	eventView
 	Workspace    string
 	Data         shown
+	Headline     string
+	Reaction     string
 	Explanations []explained
 	Unasked      []unasked
-	Runs         []runView
+	Runs         []rowView
 	Here         string
 	ToTest       bool // it can be made a test
 }
@@ -26,8 +28,16 @@ type eventPage struct {
 // An explained is what an event meant to a rule.
 type explained struct {
 	Explanation
-	Rule   ruleView
-	Values []shown // of the clauses, by their place
+	Rule    ruleView
+	Told    string
+	Clauses []clauseView
+}
+
+// A clauseView is a condition in words, with what was so.
+type clauseView struct {
+	Clause
+	Said   string // the condition in words; empty where it has none
+	Values shown
 }
 
 // An unasked is a rule without a verdict on an event, and the reason.
@@ -56,21 +66,36 @@ func (c *Console) event(q *request) error {
 	asked := map[string]bool{}
 	for _, one := range explanations {
 		asked[one.Rule] = true
-		x := explained{Explanation: one, Rule: c.ruleView(e.Workspace, one.Rule)}
-		for _, clause := range one.Clauses {
-			x.Values = append(x.Values, showValue(clause.Values, c.namesIn(e.Workspace), shownDepth))
-		}
-		p.Explanations = append(p.Explanations, x)
+		p.Explanations = append(p.Explanations, explained{one, c.ruleView(e.Workspace, one.Rule), q.words().Told(one.Error, one.Why), c.clauseViews(q, e.Workspace, one.Rule, one.Clauses)})
 	}
 	p.Unasked = c.unaskedBy(q, e, asked)
 	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Event: e.Seq, Limit: listSize})
 	if err != nil {
 		return err
 	}
-	if p.Runs, err = c.runViews(q, runs); err != nil {
+	items := make([]activityItem, len(runs))
+	for i, r := range runs {
+		items[i].run = r
+	}
+	if p.Runs, err = c.rowViews(q, items); err != nil {
 		return err
 	}
-	return q.show("event", "events", q.words().T("event.title", q.words().Or("event.", e.Type), p.Lane.Label), p)
+	w := q.words()
+	p.Headline, p.Reaction = w.T("headline.of", p.Lane.Label, p.Sentence), p.reaction(w)
+	if strings.HasPrefix(e.Type, "message.") && p.Text != "" {
+		p.Headline = p.Lane.Label + " " + p.Sentence
+	}
+	return q.show("event", "activity", w.T("event.title", w.Or("event.", e.Type), p.Lane.Label), p)
+}
+
+// clauseViews puts conditions into words.
+func (c *Console) clauseViews(q *request, workspace, rule string, clauses []Clause) (list []clauseView) {
+	for _, clause := range clauses {
+		v := clauseView{Clause: clause, Said: q.saying(workspace, rule).condition(clause.Text), Values: showValue(clause.Values, c.namesIn(workspace), shownDepth)}
+		v.Text = engine.Harmless(v.Text)
+		list = append(list, v)
+	}
+	return list
 }
 
 // recorded returns the recorded verdicts of an event: the rule that fired comes first.

@@ -77,8 +77,8 @@ func TestFailuresStay(t *testing.T) {
 			t.Errorf("%q: %d", wrong, w.Code)
 		}
 	}
-	if w := d.ask("POST", "/failed/cancel", url.Values{"runs": {"1"}}, operator); w.Code != http.StatusNotFound {
-		t.Errorf("cancel: %d", w.Code)
+	if w := d.ask("POST", "/failed/done", url.Values{"runs": {"1"}}, operator); w.Code != http.StatusNotFound {
+		t.Errorf("what is asked of one run only: %d", w.Code)
 	}
 }
 

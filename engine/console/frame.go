@@ -13,9 +13,8 @@ import (
 // A place is an entry of the menu. Name is what its words and its pages are found by.
 type place struct {
 	Name, Link, Icon string
-	Pages            []place // its lists, if it has several
-	Spaces           bool    // its list can be bounded to a workspace
-	Bar              bool    // it is in the bar at the bottom of a phone
+	Spaces           bool // its list can be bounded to a workspace
+	Bar              bool // it is in the bar at the bottom of a phone
 	Current          bool
 }
 
@@ -25,11 +24,11 @@ type menuGroup struct {
 	Places []place
 }
 
-// menu is the side bar. A page is at the place that has its name, or a list with its name.
+// menu is the side bar. A page is at the place that has its name.
 var menu = []menuGroup{
 	{"", []place{
 		{Name: "today", Link: "/", Icon: "home", Bar: true},
-		{Name: "activity", Link: "/runs", Icon: "activity", Spaces: true, Bar: true, Pages: []place{{Name: "runs", Link: "/runs"}, {Name: "events", Link: "/events"}}},
+		{Name: "activity", Link: "/activity", Icon: "activity", Spaces: true, Bar: true},
 		{Name: "conversations", Link: "/conversations", Icon: "users", Bar: true},
 		{Name: "rules", Link: "/rules", Icon: "rules", Spaces: true, Bar: true},
 		{Name: "calendars", Link: "/calendars", Icon: "calendar"},
@@ -51,7 +50,7 @@ func (q *request) frame(p *page, nav string) {
 	if q.console.workspaces[chosen] == nil || len(q.console.workspaces) == 1 {
 		chosen = ""
 	}
-	target := "/runs" // what a workspace is chosen for, where the page is of all of them
+	target := "/activity" // what a workspace is chosen for, where the page is of all of them
 	for _, group := range menu {
 		if group.Name == "try" && len(q.console.simulators()) == 0 {
 			continue
@@ -59,17 +58,12 @@ func (q *request) frame(p *page, nav string) {
 		group.Places = slices.Clone(group.Places)
 		for i := range group.Places {
 			one := &group.Places[i]
-			list := slices.IndexFunc(one.Pages, func(page place) bool { return page.Name == nav })
-			one.Current = one.Name == nav || list >= 0
-			if one.Current && (here.Path != one.Link || p.Title != q.words().T("nav."+one.Name)) && (list < 0 || here.Path != one.Pages[list].Link) {
+			one.Current = one.Name == nav
+			if one.Current && p.Title != q.words().T("nav."+one.Name) {
 				crumb := *one
 				p.Crumb = &crumb
 			}
-			if list >= 0 && here.Path == one.Pages[list].Link {
-				p.Tabs = slices.Clone(one.Pages)
-				p.Tabs[list].Current = true
-			}
-			if one.Current && one.Spaces && (here.Path == one.Link || len(p.Tabs) > 0) {
+			if one.Current && one.Spaces && here.Path == one.Link {
 				target = here.Path
 			}
 			if one.Spaces && chosen != "" {

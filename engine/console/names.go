@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // A laneView is the customer concerned, by name if known.
@@ -45,7 +46,10 @@ func (l *lanes) of(workspace, lane string) laneView {
 	v := laneView{Title: engine.Harmless(lane), Link: conversationLink(workspace, lane)}
 	if v.Label = engine.Harmless(cmp.Or(w.Name, w.Phone, w.Protocol)); v.Label == "" {
 		kind, id, _ := strings.Cut(lane, ":")
-		v.Label = strings.TrimSpace(l.words.Or("lane.", kind) + " " + words.Cut(engine.Harmless(id), 13))
+		v.Label = l.words.Or("lane.", kind)
+		if !plain.IsUUID(id) {
+			v.Label = strings.TrimSpace(v.Label + " " + words.Cut(engine.Harmless(id), 13))
+		}
 	}
 	return v
 }

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/attention"
-	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
 // outageWords says since when there is an outage, what is answered, and who tries again.
 func (c *Console) outageWords(q *request, o attention.CallOutage) string {
 	w := q.words()
-	hour := func(t time.Time) string { return w.Hour(c.at(o.Workspace, t), c.at(o.Workspace, q.now)) }
+	hour := func(t time.Time) string { return w.Moment(c.at(o.Workspace, t)) }
 	attempts := w.N("outage.attempts", o.Attempts)
 	said := w.T("outage.fails", hour(o.Since), attempts)
 	switch {
@@ -82,12 +81,8 @@ func (c *Console) callChecks(q *request, found []Check) ([]Check, error) {
 			if at.IsZero() || slices.ContainsFunc(broken, func(o attention.CallOutage) bool { return o.Workspace == space.Name && o.Kind == kind }) {
 				continue
 			}
-			found = append(found, Check{Workspace: space.Name, Kind: kind, OK: true, Detail: answeredWords(w, c.at(space.Name, at), c.at(space.Name, q.now))})
+			found = append(found, Check{Workspace: space.Name, Kind: kind, OK: true, Detail: w.T("health.answered", w.Moment(c.at(space.Name, at)))})
 		}
 	}
 	return found, nil
-}
-
-func answeredWords(w words.Language, at, now time.Time) string {
-	return w.T("health.answered", w.Hour(at, now))
 }

@@ -34,7 +34,7 @@ func TestOutageOfSends(t *testing.T) {
 	d := newDesk(t, fine)
 	d.says(marina, "Marina Souza", "Oi!")
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
-	if text := d.page("/health"); !strings.Contains(text, "Last answered at 17:50.") || strings.Contains(text, "needs care") {
+	if text := d.page("/health"); !strings.Contains(text, "Last answer: 17:50.") || strings.Contains(text, "needs care") {
 		t.Errorf("before the outage: %s", text)
 	}
 	if err := d.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 503}); err != nil {
@@ -50,7 +50,10 @@ func TestOutageOfSends(t *testing.T) {
 	}
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	today := d.page("/")
-	has(t, today, "Messages and changes do not get through to the service", "Since 17:51 the service answers 503: 1", " attempts.", "1 run tries again, next at 18:2", `href="/runs?state=running">Show<`, "<summary>Stop</summary>")
+	if run := timed(d.page("/runs/" + itoa(d.runOf("greet")))); strings.Count(run, `<li class="missed"><span>17:5`) < 2 || !strings.Contains(run, "tried · ") {
+		t.Error("the run does not tell its attempts")
+	}
+	has(t, today, "Messages and changes do not get through to the service", "Since 17:51 the service answers 503: 1", " attempts.", "1 run tries again, next: 18:2", `href="/runs?state=running">Show<`, "<summary>Stop</summary>")
 	if strings.Contains(today, "Everything runs by itself") {
 		t.Error("Today says that everything runs by itself")
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,17 +44,19 @@ const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
+	"today", "rules", "rule", "list", "run", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
 	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage",
 }
 
-func allTemplates() map[string]*templates {
+// allTemplates are the pages in each language. The clock says which day is today.
+func allTemplates(now func() time.Time) map[string]*templates {
 	out := map[string]*templates{}
 	for _, w := range words.Languages {
+		w = w.WithClock(now)
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "line": storyLine, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "line": storyLine, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/rows.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set
@@ -69,8 +72,9 @@ type request struct {
 	user    *session.Identity
 	lang    string
 	now     time.Time
-	here    string // the address to reload the page from, if it differs
-	nonce   string // that styles which a script adds must carry; empty is a page without such
+	here    string            // the address to reload the page from, if it differs
+	sayings map[string]saying // by workspace and rule
+	nonce   string            // that styles which a script adds must carry; empty is a page without such
 }
 
 func (q *request) ctx() context.Context { return q.r.Context() }
@@ -83,7 +87,6 @@ type page struct {
 	Title   string
 	Menu    []menuGroup
 	Crumb   *place   // above the page; nil is none
-	Tabs    []place  // the lists of the place, if the page is one of several
 	Spaces  []choice // the workspaces, if there are several
 	Needs   int      // things that need a person
 	Lang    string
@@ -214,3 +217,33 @@ func localPath(path string) string {
 }
 
 func escapeQuery(s string) string { return url.QueryEscape(s) }
+
+// spaces names the workspaces, where there are several.
+func (c *Console) spaces() (names []string) {
+	if len(c.options.Workspaces) > 1 {
+		for _, w := range c.options.Workspaces {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
+
+func pageLink(path string, kept url.Values, before int64) string {
+	next := url.Values{"before": {strconv.FormatInt(before, 10)}}
+	for name, values := range kept {
+		next[name] = values
+	}
+	return path + "?" + next.Encode()
+}
+
+// numberOf reads a number of an address; none is 0.
+func numberOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, problem(http.StatusBadRequest, "error.filter")
+	}
+	return n, nil
+}

@@ -274,17 +274,24 @@ func TestEventPage(t *testing.T) {
 func TestRunPage(t *testing.T) {
 	d := newDesk(t)
 	d.story()
-	text := d.page("/runs/" + itoa(d.runOf("greet")))
-	for _, want := range []string{"Já vamos responder", "Sent", "Answer", "/1</code>", `class="timeline"`, `conversation.kind == &#34;direct&#34;`} {
+	oldest := func(rule string) string {
+		runs := must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: rule}))
+		return "/runs/" + itoa(runs[len(runs)-1].ID)
+	}
+	text := d.page(oldest("greet"))
+	for _, want := range []string{
+		`<p class="headline"><bdi>Marina Souza: sent “Olá, Marina Souza! Já vamos responder.”, label vip</bdi></p>`, "<bdi>wrote “Oi, tudo bem? ⏎ Preciso de ajuda.”</bdi>", "the conversation is with one person",
+		"Sent", "Answer", "/1</code>", `<li class="taken">`, `conversation.kind == &#34;direct&#34;`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
 		}
 	}
 	text = d.page("/runs/" + itoa(d.runOf("remind")))
-	if !strings.Contains(text, "waits until 2026-11-14 10:5") || !strings.Contains(text, "bar ahead") || !strings.Contains(text, `/cancel"`) {
+	if !strings.Contains(text, "waits until tomorrow 10:5") || !strings.Contains(text, `<li class="here">`) || !strings.Contains(text, `<li class="untaken">`) || !strings.Contains(text, `/cancel"`) {
 		t.Error("a run that waits does not say until when")
 	}
-	if text := d.page("/runs/" + itoa(d.runOf("watch"))); !strings.Contains(text, "would have done: send a message") || !strings.Contains(text, "How do you like us") {
+	if text := d.page(oldest("watch")); !strings.Contains(text, "would send to Marina Souza: “How do you like us, Marina Souza?”") || !strings.Contains(text, "How do you like us") {
 		t.Error("a shadow run does not say what it would have done")
 	}
 }
@@ -301,7 +308,7 @@ func TestLists(t *testing.T) {
 		batch = append(batch, e)
 	}
 	must(d.journal.Accept(t.Context(), batch))
-	rows := func(text string) int { return strings.Count(text, "<tr data-row=") }
+	rows := func(text string) int { return strings.Count(text, "<li data-row=") }
 	text := d.page("/events")
 	if got := rows(text); got != listSize || !strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the first page has %d events", got)
@@ -381,13 +388,13 @@ func TestLongConversation(t *testing.T) {
 // TestCalendars shows when a desk is open.
 func TestCalendars(t *testing.T) {
 	d := newDesk(t)
-	text := d.page("/calendars")
-	for _, want := range []string{"open now", "Closes at 2026-11-13 18:00:00, in 10 min.", "15m of office from now would end at 2026-11-14 09:05:00.", "Proclamação da República"} {
+	text := timed(d.page("/calendars"))
+	for _, want := range []string{"open now", "Closes: 18:00, in 10 min.", "15m of office from now would end: tomorrow 09:05.", "Proclamação da República"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if text := d.page("/calendars?span=1h"); !strings.Contains(text, "1h of office from now would end at 2026-11-14 09:50:00.") {
+	if text := timed(d.page("/calendars?span=1h")); !strings.Contains(text, "1h of office from now would end: tomorrow 09:50.") {
 		t.Error("another length is not worked out")
 	}
 }

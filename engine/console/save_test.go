@@ -151,7 +151,7 @@ func TestStage(t *testing.T) {
 	if status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, body)
 	}
-	if text := d.page("/rules/default/hello"); !strings.Contains(text, "since 13 Nov 17:50, <bdi>local</bdi>") {
+	if text := timed(d.page("/rules/default/hello")); !strings.Contains(text, "since 17:50, <bdi>local</bdi>") {
 		t.Error("the page does not say who changed the stage, and when")
 	}
 	if d.book().Set.Rule("hello").Stage != rules.Shadow || strings.Replace(d.read("hello.yaml"), "    stage: shadow\n", "", 1) != greetRules {

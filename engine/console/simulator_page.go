@@ -54,7 +54,7 @@ type playedRow struct {
 // A playedRun is a run with its steps.
 type playedRun struct {
 	runView
-	Steps []stepView
+	Steps []stepLine
 }
 
 // A failureView is a failure in words.
@@ -173,8 +173,9 @@ func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error
 	byEvent := map[int64][]playedRun{}
 	for i, r := range slices.Backward(runs) {
 		v := playedRun{runView: views[i]}
+		teller := c.stepTeller(q, r, v.Lane.Label)
 		for _, s := range r.Steps {
-			v.Steps = append(v.Steps, c.stepView(q, r, s))
+			v.Steps = append(v.Steps, c.stepLine(q, r, s, teller))
 		}
 		byEvent[r.Event] = append(byEvent[r.Event], v)
 	}

@@ -119,7 +119,7 @@ func TestSimulator(t *testing.T) {
 	}
 	here := d.plays("write", url.Values{"name": {"Rosa Prado"}, "phone": {"+5511955554444"}, "text": {"Oi!"}})
 	text := d.page(here)
-	for _, want := range []string{"As Rosa Prado", `<bdi>Oi!</bdi>`, "Olá, Rosa Prado! Já vamos responder.", "Greet whoever writes", "send a message <span class=\"badge step-done\">done", "did not fire", "Fri 2026-11-13 17:50:00"} {
+	for _, want := range []string{"As Rosa Prado", `<bdi>Oi!</bdi>`, "Olá, Rosa Prado! Já vamos responder.", "Greet whoever writes", "sent “Olá, Rosa Prado! Já vamos responder.” <span class=\"badge step-done\">done", "did not fire", "Fri 13 Nov 17:50:00"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
 		}
@@ -140,7 +140,7 @@ func TestSimulator(t *testing.T) {
 		t.Error(to)
 	}
 	text = d.page(here)
-	for _, want := range []string{"Ana</bdi></span><bdi>Bom dia, Rosa", "Sat 2026-11-14 09:50:00", "wait <span class=\"badge step-waiting\""} {
+	for _, want := range []string{"Ana</bdi></span><bdi>Bom dia, Rosa", "Sat 14 Nov 09:50:00", "waits until 10:50 <span class=\"badge step-waiting\""} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
 		}

@@ -134,7 +134,7 @@ func (c *Console) needs(q *request) ([]need, error) {
 		case attention.Outage:
 			c.outageNeed(q, &n, i.Outage)
 		case attention.Uncertain:
-			c.uncertainNeed(q, &n, i.Runs[0])
+			c.uncertainNeed(q, &n, names, i.Runs[0])
 		case attention.Failed:
 			c.failedNeed(q, &n, names, i.Runs)
 		case attention.Broken:
@@ -165,8 +165,8 @@ func (c *Console) heldNeed(q *request, n *need, h *journal.Hold) {
 }
 
 // uncertainNeed is about a run that only a person can let go on.
-func (c *Console) uncertainNeed(q *request, n *need, r *journal.Run) {
-	n.Detail, n.Link = c.standing(q, r), "/runs/"+itoa(r.ID)
+func (c *Console) uncertainNeed(q *request, n *need, names *lanes, r *journal.Run) {
+	n.Detail, n.Link = c.standing(q, r, names.of(r.Workspace, r.Home).Label), "/runs/"+itoa(r.ID)
 	for _, what := range asksOf(journal.Uncertain) {
 		if what != journal.AskCancel {
 			n.Buttons = append(n.Buttons, button{Label: q.words().T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", r.ID, what)})
@@ -177,9 +177,9 @@ func (c *Console) uncertainNeed(q *request, n *need, r *journal.Run) {
 // failedNeed is about runs that failed in the same way, the newest first.
 func (c *Console) failedNeed(q *request, n *need, names *lanes, group []*journal.Run) {
 	w, r, suffix := q.words(), group[0], ""
-	n.Failed, n.Detail, n.Link = true, c.standing(q, r), "/runs/"+itoa(r.ID)
+	n.Failed, n.Detail, n.Link = true, c.standing(q, r, names.of(r.Workspace, r.Home).Label), "/runs/"+itoa(r.ID)
 	if len(group) > 1 {
-		n.Detail = w.T("need.failed.newest", w.Brief(c.at(r.Workspace, r.StartedAt)), names.of(r.Workspace, r.Home).Label, n.Detail)
+		n.Detail = w.T("need.failed.newest", w.Moment(c.at(r.Workspace, r.StartedAt)), names.of(r.Workspace, r.Home).Label, n.Detail)
 		n.Link, suffix = "/runs?state=failed&rule="+escapeQuery(r.Rule), ".all"
 	}
 	var ids []string

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/console/internal/studio"
@@ -77,7 +78,7 @@ func TestInWords(t *testing.T) {
 			for _, item := range file.Root.Get("rules").Items {
 				id := item.Get("id").Value
 				count++
-				for code, templates := range allTemplates() {
+				for code, templates := range allTemplates(time.Now) {
 					maker := &studio.Maker{Language: templates.Language, Catalog: catalog, Catalogue: form.NewCatalogue(catalog), Vars: studio.Vars(text)}
 					view := maker.View(must(form.Read(catalog, text, id)), nil)
 					var b strings.Builder

@@ -21,6 +21,10 @@ type Reader interface {
 	CountRuns(ctx context.Context) (map[State]int, error)
 }
 
+// MaxSkew is how far the clocks of engines may disagree: an event or a run that was recorded after
+// one whose time is so much later than a bound is not searched for below the bound.
+const MaxSkew = time.Hour
+
 // An EventFilter selects events. Zero values select all.
 type EventFilter struct {
 	Workspace string
@@ -28,6 +32,7 @@ type EventFilter struct {
 	Rule      string // a rule that has a verdict on the event
 	Lane      string
 	Since     time.Time // received at or after
+	Until     time.Time // received before; zero is no bound
 	Before    int64     // below this sequence number, for the next page
 	Forward   bool      // the oldest first
 	After     int64     // above this sequence number: for the next page with Forward, and to bound how many rows are scanned
@@ -43,6 +48,7 @@ type RunFilter struct {
 	Event     int64     // the event that started it
 	Events    []int64   // one of them started it
 	Since     time.Time // started at or after
+	Until     time.Time // started before; zero is no bound
 	Before    int64     // below this id, for the next page
 	Limit     int       // 0 is 100
 }

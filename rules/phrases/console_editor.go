@@ -61,11 +61,11 @@ var consoleEditor = table{
 	"write.failed":           {"The console did not answer. What you wrote is still here.", "O console não respondeu. O que você escreveu continua aqui."},
 	"write.refused":          {"Nothing was saved: this has to be right first.", "Nada foi salvo: isto precisa ser corrigido antes."},
 	"write.conflict":         {"The file has changed since you opened it", "O arquivo mudou desde que você o abriu"},
-	"write.conflict_who":     {"%s saved it at %s.", "%s o salvou em %s."},
+	"write.conflict_who":     {"%s saved it (%s).", "%s o salvou (%s)."},
 	"write.conflict_unknown": {"It was changed outside of this console.", "Foi alterado fora deste console."},
 	"write.conflict_help":    {"Nothing of yours was saved yet. Struck out is what stands there now, marked is yours. If you save now, yours takes its place.", "Nada seu foi salvo ainda. Riscado é o que está lá agora, marcado é o seu. Se salvar agora, o seu toma o lugar."},
 	"write.unfinished":       {"Unfinished", "Inacabadas"},
-	"write.left":             {"%s left an unfinished version on %s.", "%s deixou uma versão inacabada em %s."},
+	"write.left":             {"%s left an unfinished version (%s).", "%s deixou uma versão inacabada (%s)."},
 	"write.goon":             {"Go on with it", "Continuar"},
 	"write.discard":          {"Throw it away", "Descartar"},
 

@@ -106,7 +106,7 @@ func readListEvents(c *check) {
 	for _, f := range []journal.EventFilter{
 		{Workspace: ws}, {Type: "type 3"}, {Lane: "lane 1"}, {Since: at(200 * time.Second)}, {Rule: "rule 2"}, {Rule: "every"}, {Rule: "none"},
 		{Workspace: "other", Type: "type 1", Lane: "lane 0", Since: at(30 * time.Second), Rule: "every", Limit: 2}, {Lane: "lane 0", Since: at(249 * time.Second)},
-		{Since: at(249 * time.Second)}, {Since: at(250 * time.Second)}, {After: everything[9].Seq}, {After: everything[99].Seq, Type: "type 2"},
+		{Until: at(30 * time.Second)}, {Since: at(40 * time.Second), Until: at(60 * time.Second), Type: "type 1"}, {Until: at(time.Hour)}, {Since: at(249 * time.Second)}, {Since: at(250 * time.Second)}, {After: everything[9].Seq}, {After: everything[99].Seq, Type: "type 2"},
 	} {
 		var want []string
 		for _, e := range everything {
@@ -114,7 +114,7 @@ func readListEvents(c *check) {
 			for _, v := range e.Verdicts {
 				rule = rule || v.Rule == f.Rule
 			}
-			if rule && (f.Workspace == "" || f.Workspace == e.Workspace) && (f.Type == "" || f.Type == e.Type) && (f.Lane == "" || f.Lane == e.Lane) && !e.ReceivedAt.Before(f.Since) && e.Seq > f.After {
+			if rule && (f.Workspace == "" || f.Workspace == e.Workspace) && (f.Type == "" || f.Type == e.Type) && (f.Lane == "" || f.Lane == e.Lane) && !e.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || e.ReceivedAt.Before(f.Until)) && e.Seq > f.After {
 				want = append(want, e.ID)
 			}
 		}
@@ -174,12 +174,12 @@ func readListRuns(c *check) {
 	c.equal("a page", first, everything[:100])
 	for _, f := range []journal.RunFilter{
 		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: events[2].Seq}, {Events: []int64{events[2].Seq, events[6].Seq, 1000}}, {Lane: "lane 2", Event: events[2].Seq}, {Lane: "lane 1", Event: events[2].Seq}, {Since: at(150 * time.Second)}, {State: journal.Running}, {State: journal.Done}, {State: journal.FailedRun},
-		{State: journal.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: journal.Queued},
+		{State: journal.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: journal.Queued}, {Until: at(20 * time.Second)}, {Since: at(10 * time.Second), Until: at(40 * time.Second), Rule: "rule 1"}, {Until: at(time.Hour), Limit: 90},
 	} {
 		var want, got []*journal.Run
 		for _, r := range everything {
 			if (f.Workspace == "" || f.Workspace == r.Workspace) && (f.Rule == "" || f.Rule == r.Rule) && (f.Lane == "" || f.Lane == r.Home) &&
-				(f.Event == 0 || f.Event == r.Event) && (f.Events == nil || slices.Contains(f.Events, r.Event)) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) {
+				(f.Event == 0 || f.Event == r.Event) && (f.Events == nil || slices.Contains(f.Events, r.Event)) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) && (f.Until.IsZero() || r.StartedAt.Before(f.Until)) {
 				want = append(want, r)
 			}
 		}

@@ -136,7 +136,7 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 
 func matches(e *journal.Event, f journal.EventFilter) bool {
 	return (f.Workspace == "" || e.Workspace == f.Workspace) && (f.Type == "" || e.Type == f.Type) && (f.Lane == "" || e.Lane == f.Lane) &&
-		!e.ReceivedAt.Before(moment(f.Since)) && (f.Before == 0 || e.Seq < f.Before) && e.Seq > f.After &&
+		!e.ReceivedAt.Before(moment(f.Since)) && (f.Until.IsZero() || e.ReceivedAt.Before(f.Until)) && (f.Before == 0 || e.Seq < f.Before) && e.Seq > f.After &&
 		(f.Rule == "" || slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Rule == f.Rule }))
 }
 
@@ -163,7 +163,7 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 		r := j.runs[id]
 		if r != nil && (f.Workspace == "" || r.Workspace == f.Workspace) && (f.Rule == "" || r.Rule == f.Rule) && (f.State == "" || r.State == f.State) &&
 			(f.Lane == "" || r.Home == f.Lane) && (f.Event == 0 || r.Event == f.Event) &&
-			(len(f.Events) == 0 || slices.Contains(f.Events, r.Event)) && !r.StartedAt.Before(moment(f.Since)) && (f.Before == 0 || r.ID < f.Before) {
+			(len(f.Events) == 0 || slices.Contains(f.Events, r.Event)) && !r.StartedAt.Before(moment(f.Since)) && (f.Until.IsZero() || r.StartedAt.Before(f.Until)) && (f.Before == 0 || r.ID < f.Before) {
 			out = append(out, copyRun(r))
 		}
 	}

@@ -58,6 +58,10 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= $`, stored.Micros(f.Since))
 	}
+	if !f.Until.IsZero() {
+		q.where(`e.received_at < $`, stored.Micros(f.Until))
+		q.where(`e.seq <= COALESCE((SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at >= $ ORDER BY received_at LIMIT 1), 9223372036854775807)`, stored.Micros(f.Until.Add(journal.MaxSkew)))
+	}
 	if f.Workspace != "" {
 		q.where(`e.workspace = $`, encodeText(f.Workspace))
 	}
@@ -121,6 +125,10 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= $`, stored.Micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		q.where(`r.started_at < $`, stored.Micros(f.Until))
+		q.where(`r.id <= COALESCE((SELECT id FROM quando.runs WHERE started_at >= $ ORDER BY started_at LIMIT 1), 9223372036854775807)`, stored.Micros(f.Until.Add(journal.MaxSkew)))
 	}
 	if f.Before != 0 {
 		q.where(`r.id < $`, f.Before)

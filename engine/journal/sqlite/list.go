@@ -91,6 +91,10 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 			q.useIndex(`events_full`)
 		}
 	}
+	if !f.Until.IsZero() {
+		q.where(`e.received_at < ?`, stored.Micros(f.Until))
+		q.where(`e.seq <= COALESCE((SELECT seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? ORDER BY received_at LIMIT 1), 9223372036854775807)`, stored.Micros(f.Until.Add(journal.MaxSkew)))
+	}
 	if f.Workspace != "" {
 		q.where(`e.workspace = ?`, f.Workspace)
 	}
@@ -181,6 +185,10 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 		if few {
 			q.useIndex(`runs_started`)
 		}
+	}
+	if !f.Until.IsZero() {
+		q.where(`r.started_at < ?`, stored.Micros(f.Until))
+		q.where(`r.id <= COALESCE((SELECT id FROM runs INDEXED BY runs_started WHERE started_at >= ? ORDER BY started_at LIMIT 1), 9223372036854775807)`, stored.Micros(f.Until.Add(journal.MaxSkew)))
 	}
 	if f.Before != 0 {
 		q.where(`r.id < ?`, f.Before)

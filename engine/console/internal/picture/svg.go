@@ -1,5 +1,5 @@
-// Package picture draws what pages show as SVG: charts, the timeline of a run,
-// and the week of a calendar.
+// Package picture draws what pages show as SVG: charts and
+// the week of a calendar.
 package picture
 
 import (

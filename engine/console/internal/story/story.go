@@ -194,9 +194,13 @@ func (t *Teller) Day(at time.Time) string {
 	return upper(name)
 }
 
-// hour says a time as somebody says it on a day.
+// hour says a time beside what happened on a day: of the same day it is only the clock.
 func (t *Teller) hour(at, on time.Time) string {
-	return t.Hour(at.In(t.Location), on.In(t.Location))
+	at, on = at.In(t.Location), on.In(t.Location)
+	if at.Format(time.DateOnly) == on.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return t.Moment(at)
 }
 
 // message returns the message of an event, if it has one that can be shown.

@@ -3,6 +3,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -24,14 +25,13 @@ type Language struct {
 	Tag      string // as browsers name it
 	Name     string // in itself
 	language phrases.Language
-	time     string // how a moment is written
-	day      string // how a day is written
+	now      func() time.Time // nil is time.Now
 }
 
 // Languages are those that pages are written in; the first is for those who ask for none of them.
 var Languages = []Language{
-	{"en", "en", "English", phrases.English, "2006-01-02 15:04:05", " 2006-01-02"},
-	{"pt", "pt-BR", "Português", phrases.Portuguese, "02/01/2006 15:04:05", " 02/01/2006"},
+	{"en", "en", "English", phrases.English, nil},
+	{"pt", "pt-BR", "Português", phrases.Portuguese, nil},
 }
 
 // Cookie names the cookie that holds the language which a person chose.
@@ -91,7 +91,39 @@ func (w Language) Or(prefix, name string) string {
 // Told returns a text that was recorded for people, in this language where a phrase is recorded
 // beside it.
 func (w Language) Told(text string, why *phrases.Phrase) string {
-	return engine.Harmless(redact.Text(phrases.Told(w.RulesLanguage(), text, why)))
+	if said := w.plainly(phrases.Recorded(text, why)); said != "" {
+		return engine.Harmless(redact.Text(said))
+	}
+	said := phrases.Told(w.RulesLanguage(), text, why)
+	if verb, rest, ok := strings.Cut(said, ": "); ok && w.Knows("verb."+verb) {
+		said = rest // an error begins with the verb, which the page has said
+	}
+	return engine.Harmless(redact.Text(said))
+}
+
+// plainly says a reason for people who do not write rules, where the catalogue has other words for
+// them; empty is that it has not.
+func (w Language) plainly(why *phrases.Phrase) string {
+	why = why.Coded()
+	if why == nil || !w.Knows("plain."+string(why.Code)) {
+		return ""
+	}
+	key := "plain." + string(why.Code)
+	if !strings.Contains(w.T(key), "%") {
+		return w.T(key)
+	}
+	args := make([]any, len(why.Args))
+	for i, arg := range why.Args {
+		switch arg := arg.(type) {
+		case *phrases.Phrase:
+			args[i] = cmp.Or(w.plainly(arg), arg.In(w.language))
+		case string:
+			args[i] = w.Or("event.", arg)
+		default:
+			args[i] = arg
+		}
+	}
+	return w.T(key, args...)
 }
 
 // RulesLanguage is the language as rules and explanations name it.
@@ -100,7 +132,7 @@ func (w Language) RulesLanguage() rules.Language { return w.language }
 // Functions are what templates can ask for, in this language.
 func (w Language) Functions() template.FuncMap {
 	return template.FuncMap{
-		"t": w.T, "n": w.N, "num": w.Number,
+		"t": w.text, "n": w.N, "num": w.Number,
 		"state":   func(s journal.State) string { return w.Or("state.", string(s)) },
 		"step":    func(s journal.StepState) string { return w.Or("step.", string(s)) },
 		"outcome": func(s journal.Outcome) string { return w.Or("outcome.", string(s)) },
@@ -110,15 +142,15 @@ func (w Language) Functions() template.FuncMap {
 		"role":    func(name string) string { return w.Or("role.", name) },
 		"safe":    engine.Harmless,
 		"lines":   func(s string) []string { return HarmlessLines(s) },
-		"moment":  w.Moment,
-		"dayOf":   w.Brief,
+		"moment":  w.momentElement,
+		"full":    w.FullMoment,
 		"told":    w.Told,
 		"length":  w.Length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
 		"decimal": func(f float64) string { return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"day":     func(t time.Time) string { return w.T("day."+t.Weekday().String()) + t.Format(w.day) },
+		"day":     w.day,
 	}
 }
 
@@ -157,30 +189,6 @@ func (w Language) Number(n any) string {
 	parts = append(parts, s)
 	slices.Reverse(parts)
 	return sign + strings.Join(parts, separator)
-}
-
-// Moment writes a time; none is a dash.
-func (w Language) Moment(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.Format(w.time)
-}
-
-// Brief writes the day and the time of a moment of these weeks.
-func (w Language) Brief(t time.Time) string {
-	if w.Code == "pt" {
-		return t.Format("02/01 15:04")
-	}
-	return t.Format("2 Jan 15:04")
-}
-
-// Hour writes the time of a moment of today, and of others the day too.
-func (w Language) Hour(t, now time.Time) string {
-	if t.Format(time.DateOnly) == now.In(t.Location()).Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return w.Brief(t)
 }
 
 // Length writes a length of time with the two largest units.

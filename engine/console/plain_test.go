@@ -1,0 +1,68 @@
+package console
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/engine/journal"
+)
+
+var (
+	technical  = regexp.MustCompile(`(?s)<head>.*?</head>|<details class="technical">.*?</details>|<details class="rawyaml".*?</details>|<pre.*?</pre>`)
+	ownAddress = regexp.MustCompile(`https?://\S*`) // which a rule names
+	// notSaid is what nobody at a desk says, by what it is.
+	notSaid = map[string]*regexp.Regexp{
+		"an id":          regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-`),
+		"a name of code": regexp.MustCompile(`\b[a-z]+_[a-z_]+\b`),
+		"an expression":  regexp.MustCompile(`\b(?:message|contact|conversation|attendance|event|card)\.[a-z]+\b|==|!=|&&|\|\||\{\{|\bnil\b`),
+		"an ISO time":    regexp.MustCompile(`\d{4}-\d\d-\d\d`),
+	}
+)
+
+// plainPages are the pages that say nothing but what a person at the desk would say, but for what is
+// folded under Technical details.
+func (d *desk) plainPages() []string {
+	list := []string{"/", "/activity", "/activity?noise=1", "/runs", "/events", "/rules"}
+	for _, r := range d.set.Rules {
+		list = append(list, "/rules/default/"+r.ID)
+	}
+	for _, r := range must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{})) {
+		list = append(list, "/runs/"+itoa(r.ID))
+	}
+	for _, e := range must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{})) {
+		list = append(list, "/events/"+itoa(e.Seq))
+	}
+	return list
+}
+
+// TestPlainWords shows that pages say no id, no name of code, no expression and no ISO time.
+func TestPlainWords(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.explains()
+	for _, text := range []string{"Oi, tudo bem?", "boom", "please tell the erp"} {
+		d.says(marina, "Marina Souza", text)
+		d.says(bento, "Bento Alves", text)
+		d.pass(time.Minute)
+	}
+	d.pass(24 * time.Hour)
+	d.page("/") // which starts a check
+	for _, path := range d.plainPages() {
+		for _, l := range words.Languages {
+			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })
+			said := ownAddress.ReplaceAllString(plainText(technical.ReplaceAllString(text, " ")), "")
+			for what, pattern := range notSaid {
+				if at := pattern.FindStringIndex(said); at != nil {
+					t.Errorf("%s, %s: %s: …%s", path, l.Code, what, said[max(0, at[0]-60):min(len(said), at[1]+60)])
+				}
+			}
+			if strings.HasPrefix(path, "/runs/") && !strings.Contains(text, `<p class="headline"><bdi>`) {
+				t.Errorf("%s has no headline", path)
+			}
+		}
+	}
+}
