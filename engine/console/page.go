@@ -85,6 +85,7 @@ func (q *request) words() words.Language { return q.console.templates[q.lang].La
 // A page is what the layout shows around a page's own part.
 type page struct {
 	Title   string
+	Nav     string // the place of the menu that it is at
 	Menu    []menuGroup
 	Crumb   *place   // above the page; nil is none
 	Spaces  []choice // the workspaces, if there are several
@@ -127,6 +128,7 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 			return err
 		}
 		p.Watch = stoppingLink(p)
+		p.Nav = nav
 		q.frame(&p, nav)
 	}
 	if said := q.r.URL.Query().Get("said"); said != "" && q.words().Knows("said."+said) {
