@@ -81,7 +81,6 @@ var codes = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-|\b[a-z]+_[a-z_]+\b|\d{4
 func textOf(page string) string {
 	_, page, _ = strings.Cut(page, "<main")
 	page, _, _ = strings.Cut(page, "</main>")
-	_, page, _ = strings.Cut(page, "</h1>")
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*(?:"[^"]*"[^>]*)*>`).ReplaceAllString(technical.ReplaceAllString(page, ""), " "))
 }
 

@@ -193,7 +193,7 @@ func TestWorkspaceSwitch(t *testing.T) {
 	d := newDesk(t, func(o *Options) {
 		o.Workspaces = append(o.Workspaces, Workspace{Name: "branch"})
 	})
-	if page := d.page("/runs?workspace=branch"); !strings.Contains(page, `<a href="/rules?workspace=branch">`) || !strings.Contains(page, `href="/runs?workspace=default"`) {
+	if page := d.page("/activity?workspace=branch"); !strings.Contains(page, `<a href="/rules?workspace=branch">`) || !strings.Contains(page, `href="/activity?workspace=default"`) {
 		t.Error("the menu forgets the workspace")
 	}
 	if page := mainOf(d.page("/rules?workspace=branch")); strings.Contains(page, "/rules/default/greet") {

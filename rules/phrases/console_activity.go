@@ -6,7 +6,6 @@ var consoleActivity = table{
 	"moment.yesterday": {"yesterday %s", "ontem %s"},
 	"moment.tomorrow":  {"tomorrow %s", "amanhã %s"},
 
-	"nav.activity":         {"Activity", "Atividade"},
 	"activity.kinds":       {"What is listed", "O que é listado"},
 	"activity.kind.all":    {"All", "Tudo"},
 	"activity.kind.runs":   {"What rules did", "O que as regras fizeram"},
