@@ -420,12 +420,14 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 }
 
 // Same returns how the effects of a scenario with troubles differ from those of the same scenario
-// undisturbed: by customer and rule, in order. Concurrent runs of a rule have no order among them;
-// the effects of each have.
+// undisturbed: by customer and rule, in order. Concurrent runs of a rule have no order among them,
+// nor have those of a burst, in which a delivery that is repeated comes behind the next one; the
+// effects of each have.
 func Same(s *Scenario, calm, played *Outcome) (differences []string) {
-	parallel := func(rule string) bool {
+	bursts, _ := gathering(s)
+	unordered := func(rule string) bool {
 		is := func(r Rule) bool { return r.ID == rule && r.Mode == "parallel" }
-		return slices.ContainsFunc(s.Rules, is) || slices.ContainsFunc(s.Other, is)
+		return bursts || slices.ContainsFunc(s.Rules, is) || slices.ContainsFunc(s.Other, is)
 	}
 	group := func(o *Outcome) map[string][]string {
 		out := map[string][]string{}
@@ -435,7 +437,7 @@ func Same(s *Scenario, calm, played *Outcome) (differences []string) {
 			key, what := e.Customer+" by "+e.rule(), e.Verb+" "+e.Detail
 			run := e.Customer + " " + runOfStep(e.Step)
 			n, begun := runs[run]
-			if begun && parallel(e.rule()) {
+			if begun && unordered(e.rule()) {
 				out[key][n] += ", " + what
 				continue
 			}
@@ -443,7 +445,7 @@ func Same(s *Scenario, calm, played *Outcome) (differences []string) {
 			out[key] = append(out[key], what)
 		}
 		for key := range out {
-			if _, rule, _ := strings.Cut(key, " by "); parallel(rule) {
+			if _, rule, _ := strings.Cut(key, " by "); unordered(rule) {
 				slices.Sort(out[key])
 			}
 		}
