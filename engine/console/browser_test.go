@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/quandohq/quando/engine/console/internal/words"
@@ -68,6 +69,10 @@ func newBrowser(t *testing.T, base string) *browser {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("the browser does not start: %v", err)
 	}
+	source := `addEventListener("error", (e) => (window.broken ||= []).push(e.message + " at " + e.filename + ":" + e.lineno))`
+	if _, err := chromedp.Call(ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: source}); err != nil {
+		t.Fatal(err)
+	}
 	return &browser{t: t, ctx: ctx, base: base}
 }
 
@@ -102,6 +107,9 @@ func (b *browser) open(path string) {
 	b.at = path
 	look(b, "open", chromedp.Navigate(b.base+path))
 	b.until(`document.readyState === "complete" && window.htmx`)
+	if broken := look(b, "look for scripts that fail", chromedp.Evaluate[[]string](`window.broken || []`)); len(broken) > 0 {
+		b.t.Errorf("%s: a script fails: %q", path, broken)
+	}
 }
 
 // click clicks on something as soon as it is there. It does so within the page, because what is
@@ -255,7 +263,7 @@ func (b *browser) isGood(name, lang string) {
 		}
 		b.picture(name, lang, theme)
 	}
-	if title := look(b, "read the title", chromedp.Title()); strings.Contains(title, "owned") {
+	if title := look(b, "read the title", chromedp.Title()); title == "owned" {
 		b.t.Errorf("%s: %q", name, title)
 	}
 }

@@ -146,7 +146,7 @@ func TestFrameOnAPhone(t *testing.T) {
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.theme("light")
 	b.open("/")
-	for _, to := range []string{"/runs", "/conversations", "/rules", "/"} {
+	for _, to := range []string{"/activity", "/conversations", "/rules", "/"} {
 		b.follow(fmt.Sprintf(`nav.tabbar a[href=%q]`, to))
 		b.until(fmt.Sprintf(`location.pathname === %q && document.querySelector("nav.tabbar [aria-current=page]").getAttribute("href") === %q`, to, to))
 	}

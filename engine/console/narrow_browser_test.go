@@ -71,7 +71,7 @@ func TestStopIsInReach(t *testing.T) {
 		}
 	}
 	// What asks whether one is sure lies above the page and does not push it around.
-	top := `document.querySelector("#trigger").getBoundingClientRect().top`
+	top := `document.querySelector(".headline").getBoundingClientRect().top`
 	before := look(b, "measure", chromedp.Evaluate[float64](top))
 	b.click("main details.confirm > summary")
 	if after := look(b, "measure again", chromedp.Evaluate[float64](top)); after != before {

@@ -119,7 +119,7 @@ func TestTheMenu(t *testing.T) {
 			s.writes("Bento Alves", "Hi")
 			s.sees("1 - Buy")
 			s.jumps("2h")
-			s.shows("#live", "add labels")
+			s.shows("#live", "label ")
 		},
 	}.isDone(t)
 }

@@ -102,7 +102,7 @@ func TestTheSurvey(t *testing.T) {
 			s.sees("How did we do, from 1 to 5?")
 			s.jumps("1m")
 			s.adds("write", "2, sorry")
-			s.shows("#live", "add labels done")
+			s.shows("#live", "label ")
 			s.shows("#live", "create a card done")
 			if n := s.desk.changed("card", "Call Rosa Prado"); n != 1 {
 				s.t.Errorf("%d cards for a bad mark", n)

@@ -100,7 +100,7 @@ func TestAPersonWrites(t *testing.T) {
 		t.Errorf("a rule in shadow had %d effects", got-effects)
 	}
 	b.open("/runs?rule=away")
-	b.sees("would have done: send a message")
+	b.sees("would send to Bento Alves")
 	b.open("/rules/default/away")
 	b.until(railIsThere)
 	b.click(`input[name="switch"][value="live"]`)
@@ -117,8 +117,7 @@ func TestAPersonWrites(t *testing.T) {
 	}
 	b.click(".news button") // the list was not empty, so the new run waits to be asked for
 	b.click(fmt.Sprintf(`a[href="/runs/%d"]`, d.runOf("away")))
-	b.sees("Steps over time")
-	b.click(".steps details summary")
+	b.sees("What it did")
 	b.sees("We are away, Marina Souza.")
 
 	d.says(marina, "Marina Souza", "Ainda aí?")

@@ -2,7 +2,7 @@
 document.addEventListener("htmx:beforeRequest", (event) => {
   const region = event.target;
   if (region.id !== "live" && region.id !== "stopping") return;
-  const busy = region.querySelector("details.confirm[open], details.stop[open], input:not([type="checkbox"]):focus, select:focus, textarea:focus");
+  const busy = region.querySelector("details.confirm[open], details.stop[open], input:not([type='checkbox']):focus, select:focus, textarea:focus");
   if (busy) event.preventDefault();
 });
 
