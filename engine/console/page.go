@@ -43,9 +43,12 @@ const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
+	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "calendar", "hours", "health", "audit", "simulator", "login", "again", "paused", "error",
 	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage",
 }
+
+// ownAssets are what the style sheets and scripts are called that only some pages need.
+var ownAssets = map[string]string{"calendars": "hours", "calendar": "hours", "hours": "hours", "simulator": "simulator"}
 
 func allTemplates() map[string]*templates {
 	out := map[string]*templates{}
@@ -99,8 +102,9 @@ type page struct {
 	Said    string
 	Now     time.Time
 	Nonce   string
-	Rules   bool // it is about rules and their texts
-	Studio  bool // a rule is shown on its rail
+	Rules   bool   // it is about rules and their texts
+	Studio  bool   // a rule is shown on its rail
+	Own     string // what its own style sheet and script are called; empty is none
 	Body    any
 }
 
@@ -111,7 +115,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Own: ownAssets[name], Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator

@@ -141,18 +141,6 @@ var consolePages = table{
 	"side.out":              {"Team", "Equipe"},
 	"side.engine":           {"Quando", "Quando"},
 
-	"calendars.none":     {"No rule file describes a calendar.", "Nenhum arquivo de regras descreve um calendário."},
-	"calendars.span":     {"A length of opening time from now", "Uma duração de expediente a partir de agora"},
-	"calendars.wrong":    {"Write a length of time such as 15m, 2h or 1d.", "Escreva uma duração como 15m, 2h ou 1d."},
-	"calendars.open":     {"open now", "aberto agora"},
-	"calendars.closed":   {"closed now", "fechado agora"},
-	"calendars.closes":   {"Closes at %s, in %s.", "Fecha em %s, daqui a %s."},
-	"calendars.opens":    {"Opens at %s, in %s.", "Abre em %s, daqui a %s."},
-	"calendars.never":    {"It never changes.", "Nunca muda."},
-	"calendars.ends":     {"%s of %s from now would end at %s.", "%s de %s a partir de agora terminariam em %s."},
-	"calendars.endless":  {"%s of %s from now would not end within ten years.", "%s de %s a partir de agora não terminariam em dez anos."},
-	"calendars.week":     {"Opening hours of this week", "Horário desta semana"},
-	"calendars.holidays": {"Holidays to come", "Próximos feriados"},
 
 	"health.service": {"What the engine depends on", "Do que o motor depende"},
 	"health.looking": {"Looking. Come back in a moment.", "Verificando. Volte em um instante."},

@@ -1,5 +1,4 @@
-// Package picture draws what pages show as SVG: charts, the timeline of a run,
-// and the week of a calendar.
+// Package picture draws what pages show as SVG: charts and the timeline of a run.
 package picture
 
 import (

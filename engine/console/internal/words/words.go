@@ -175,6 +175,22 @@ func (w Language) Brief(t time.Time) string {
 	return t.Format("2 Jan 15:04")
 }
 
+// DayMonth writes a day of some year.
+func (w Language) DayMonth(t time.Time) string {
+	if w.Code == "pt" {
+		return t.Format("02/01")
+	}
+	return t.Format("2 Jan")
+}
+
+// Date writes a day with its year.
+func (w Language) Date(t time.Time) string {
+	if w.Code == "pt" {
+		return t.Format("02/01/2006")
+	}
+	return t.Format("2 Jan 2006")
+}
+
 // Hour writes the time of a moment of today, and of others the day too.
 func (w Language) Hour(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.In(t.Location()).Format(time.DateOnly) {
