@@ -141,7 +141,6 @@ var consolePages = table{
 	"side.out":              {"Team", "Equipe"},
 	"side.engine":           {"Quando", "Quando"},
 
-
 	"health.service": {"What the engine depends on", "Do que o motor depende"},
 	"health.looking": {"Looking. Come back in a moment.", "Verificando. Volte em um instante."},
 	"health.looked":  {"Looked at %s.", "Verificado em %s."},
