@@ -272,7 +272,7 @@ func TestSimulatorByKeys(t *testing.T) {
 	b.sees("Olá, Rosa Prado! Já vamos responder.")
 	// The cursor is in the composer: the next message follows at once.
 	keys("One")
-	b.presses(kb.Enter, chromedp.ModifierShift)
+	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(8))) // with Shift
 	keys("Two")
 	press()
 	b.until(`[...document.querySelectorAll(".bubble.in")].some(e => e.innerText.includes("One\nTwo"))`)
