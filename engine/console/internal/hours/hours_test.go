@@ -172,7 +172,7 @@ func compiled(t *testing.T) *calendar.Calendar {
 	}
 	c, err := calendar.New(calendar.Config{
 		Location: zone, Countries: []string{"br"}, Holidays: []calendar.Date{{Year: 2026, Month: 11, Day: 17}},
-		Open: map[time.Weekday][]calendar.Shift{time.Monday: {shift(8, 12), shift(13, 18)}, time.Tuesday: {shift(8, 18)}, time.Thursday: {shift(8, 18)}, time.Friday: {shift(22, 26)}},
+		Open:    map[time.Weekday][]calendar.Shift{time.Monday: {shift(8, 12), shift(13, 18)}, time.Tuesday: {shift(8, 18)}, time.Thursday: {shift(8, 18)}, time.Friday: {shift(22, 26)}},
 		Special: []calendar.SpecialDay{{Date: calendar.Date{Year: 2026, Month: 11, Day: 19}, Shifts: []calendar.Shift{shift(8, 12)}, Name: "Town fair"}, {Date: calendar.Date{Year: 2026, Month: 11, Day: 23}}},
 	})
 	if err != nil {
