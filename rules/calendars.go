@@ -191,15 +191,33 @@ func (c *compiler) specialDays(n *source.Node, config *calendar.Config) {
 			c.report(p.Value, say("write [] for a day on which it is closed"), "the hours of %s are missing", p.Key.Value)
 			continue
 		}
-		shifts := c.shifts(p.Value, say("write [] for a day on which it is closed"))
+		hours, name := p.Value, ""
+		if hours.Kind == source.Mapping {
+			if hours, name = c.namedDay(p.Value); hours == nil {
+				continue
+			}
+		}
+		shifts := c.shifts(hours, say("write [] for a day on which it is closed"))
 		for i, shift := range shifts {
 			if j := slices.IndexFunc(shifts[:i], shift.Overlaps); j >= 0 {
 				c.report(p.Value, nil, "the shifts %s and %s of %s overlap", shifts[j], shift, p.Key.Value)
 				break
 			}
 		}
-		config.Special = append(config.Special, calendar.SpecialDay{Date: date, Shifts: shifts})
+		config.Special = append(config.Special, calendar.SpecialDay{Date: date, Shifts: shifts, Name: name})
 	}
+}
+
+// namedDay reads the hours of a special day that has a name. The hours are nil if something is
+// wrong.
+func (c *compiler) namedDay(n *source.Node) (hours *source.Node, name string) {
+	if !c.mapping(n, "a special day", "open", "name") {
+		return nil, ""
+	}
+	if called := n.Get("name"); called != nil {
+		name, _ = c.text(called, "a name")
+	}
+	return c.required(n, "a special day", "open"), name
 }
 
 func (c *compiler) holiday(n *source.Node, config *calendar.Config) {

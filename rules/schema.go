@@ -94,6 +94,7 @@ func eventSchema() object {
 
 func calendarSchema() object {
 	hours := oneOrMany(object{"type": "string", "pattern": `^\d{1,2}:\d{2}\s*-\s*\d{1,2}:\d{2}$`, "examples": []string{"08:00-12:00"}})
+	named := object{"type": "object", "additionalProperties": false, "required": []string{"open"}, "properties": object{"open": hours, "name": object{"type": "string", "description": "what people call the day"}}}
 	return object{
 		"type": "object", "additionalProperties": false, "required": []string{"timezone", "open"},
 		"properties": object{
@@ -101,8 +102,8 @@ func calendarSchema() object {
 			"open":     object{"type": "object", "description": "days to hours: mon-fri: [08:00-12:00, 13:30-18:00]", "additionalProperties": hours},
 			"holidays": oneOrMany(object{"type": "string", "description": "a country code, a date, hours of a date, or an .ics file", "examples": append([]string{"2026-12-24", "2026-12-24 14:00-18:00", "holidays.ics"}, calendar.Countries()...)}),
 			"special": object{
-				"type": "object", "description": "single days to hours, before holidays and open: { 2026-12-24: [08:00-12:00], 12-31: [] }; a day without its year is of every year",
-				"propertyNames": object{"pattern": `^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$`}, "additionalProperties": hours,
+				"type": "object", "description": "single days to hours, before holidays and open: { 2026-12-24: [08:00-12:00], 12-31: [] }, or with a name: { open: [08:00-12:00], name: Christmas Eve }; a day without its year is of every year",
+				"propertyNames": object{"pattern": `^(\d{4}-)?(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$`}, "additionalProperties": object{"anyOf": []object{hours, named}},
 			},
 		},
 	}

@@ -163,7 +163,7 @@ func (f *draftFile) path() string {
 
 // check returns the problems of the text, by itself and with the other files.
 func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, error) {
-	others, err := f.others()
+	others, err := others(f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,14 +176,17 @@ func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, erro
 	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
 }
 
-// others returns the other files.
-func (f *draftFile) others() ([]*rules.File, error) {
-	all, err := f.space.Editing.Files()
+// others returns the files besides some of one workspace.
+func others(files ...*draftFile) ([]*rules.File, error) {
+	all, err := files[0].space.Editing.Files()
 	if err != nil {
 		return nil, err
 	}
-	own := f.path()
-	return slices.DeleteFunc(all, func(o *rules.File) bool { return o.Name == own }), nil
+	return slices.DeleteFunc(all, func(o *rules.File) bool { return isOneOf(files, o.Name) }), nil
+}
+
+func isOneOf(files []*draftFile, path string) bool {
+	return slices.ContainsFunc(files, func(f *draftFile) bool { return f.path() == path })
 }
 
 // duplicateIDs reports rules whose ids other files have.
@@ -197,28 +200,37 @@ func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
 	return problems
 }
 
-// newProblems returns the problems that saving this file would add: its own errors, and those that
-// it causes in others.
-func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
-	all, err := f.space.Editing.Files()
+// newProblems returns the problems that saving files of one workspace would add: their own errors,
+// and those that they cause in others.
+func newProblems(ctx context.Context, files ...*draftFile) (rules.Problems, error) {
+	e := files[0].space.Editing
+	all, err := e.Files()
 	if err != nil {
 		return nil, err
 	}
-	others, err := f.others()
+	_, now, err := rules.CompileContext(ctx, all, e.Rules)
 	if err != nil {
 		return nil, err
 	}
-	_, now, err := rules.CompileContext(ctx, all, f.space.Editing.Rules)
+	next, err := others(files...)
 	if err != nil {
 		return nil, err
 	}
-	_, then, err := rules.CompileContext(ctx, append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	_, then, err := rules.CompileContext(ctx, withFiles(next, files...), e.Rules)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(then, func(p rules.Problem) bool {
-		return p.Severity != source.Error || p.File != f.path() && slices.ContainsFunc(now, p.Equal)
+		return p.Severity != source.Error || !isOneOf(files, p.File) && slices.ContainsFunc(now, p.Equal)
 	}), nil
+}
+
+// withFiles adds the texts of drafts to other files.
+func withFiles(list []*rules.File, files ...*draftFile) []*rules.File {
+	for _, f := range files {
+		list = append(list, rules.Parse(f.path(), []byte(f.text)))
+	}
+	return list
 }
 
 // ids lists the rules of the text, also those that are wrong, in its order.

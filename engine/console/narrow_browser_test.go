@@ -39,14 +39,14 @@ func TestNoPageScrollsSideways(t *testing.T) {
 	b := newBrowser(t, d.serve())
 	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
 	b.narrow("/", "/rules", "/rules/default/remind", "/rules/default/broken", "/runs", "/runs/"+itoa(d.runOf("greet")), "/runs/"+itoa(d.runOf("tell-erp")), "/runs/"+itoa(d.runOf("breaks")), "/events", "/events/"+itoa(written[0].Seq),
-		"/conversations?q=Marina", conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")), "/calendars", "/variables", "/health", "/audit", "/simulator", "/simulator?with="+d.laneOf("Marina")[len("conversation:"):], "/deleted", "/nothing")
+		"/conversations?q=Marina", conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")), "/calendars", "/calendars/default/office", "/variables", "/health", "/audit", "/simulator", "/simulator?with="+d.laneOf("Marina")[len("conversation:"):], "/deleted", "/nothing")
 
 	e := newCampaign(t)
 	lane := url.QueryEscape(e.laneOf("Marina"))
 	e.ask("POST", "/rules/default/hello/rename", url.Values{"name": {"x"}})
 	b.base = e.serve()
 	written = must(e.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
-	b.narrow("/rules", "/write", "/rules/default/offer", "/rules/default/offer/start", "/rules/default/offer/start?lane="+lane, "/rules/default/offer/delete", "/history?workspace=default&file=hello.yaml", "/events/"+itoa(written[0].Seq)+"/test", "/deleted", "/variables")
+	b.narrow(officeEdit, "/rules", "/write", "/rules/default/offer", "/rules/default/offer/start", "/rules/default/offer/start?lane="+lane, "/rules/default/offer/delete", "/history?workspace=default&file=hello.yaml", "/events/"+itoa(written[0].Seq)+"/test", "/deleted", "/variables")
 
 	g := newDesk(t, guarded, func(o *Options) { o.Access.Listen = "127.0.0.1:8081" })
 	b.base = g.serve()

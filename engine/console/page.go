@@ -44,9 +44,12 @@ const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "list", "run", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "paused", "error",
+	"today", "rules", "rule", "list", "run", "event", "conversations", "conversation", "calendars", "calendar", "hours", "health", "audit", "simulator", "login", "again", "paused", "error",
 	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage",
 }
+
+// ownAssets are what the style sheets and scripts are called that only some pages need.
+var ownAssets = map[string]string{"list": "activity", "run": "activity", "event": "activity", "conversations": "story", "conversation": "story", "calendars": "hours", "calendar": "hours", "hours": "hours", "simulator": "simulator"}
 
 // allTemplates are the pages in each language. The clock says which day is today.
 func allTemplates(now func() time.Time) map[string]*templates {
@@ -85,7 +88,6 @@ func (q *request) words() words.Language { return q.console.templates[q.lang].La
 // A page is what the layout shows around a page's own part.
 type page struct {
 	Title   string
-	Nav     string // the place of the menu that it is at
 	Menu    []menuGroup
 	Crumb   *place   // above the page; nil is none
 	Spaces  []choice // the workspaces, if there are several
@@ -103,8 +105,9 @@ type page struct {
 	Said    string
 	Now     time.Time
 	Nonce   string
-	Rules   bool // it is about rules and their texts
-	Studio  bool // a rule is shown on its rail
+	Rules   bool   // it is about rules and their texts
+	Studio  bool   // a rule is shown on its rail
+	Own     string // what its own style sheet and script are called; empty is none
 	Body    any
 }
 
@@ -115,7 +118,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Own: ownAssets[name], Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator
@@ -128,7 +131,6 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 			return err
 		}
 		p.Watch = stoppingLink(p)
-		p.Nav = nav
 		q.frame(&p, nav)
 	}
 	if said := q.r.URL.Query().Get("said"); said != "" && q.words().Knows("said."+said) {

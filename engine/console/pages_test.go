@@ -27,7 +27,7 @@ func (d *desk) everyPage() []string {
 	list := []string{
 		"/", "/rules", "/rules/default/remind", "/rules/default/broken", "/rules/default/tell-erp", "/runs", "/runs?state=failed&rule=breaks&since=24h", "/events", "/events?type=message.received&rule=greet",
 		"/conversations", "/conversations?q=Marina", "/conversations?q=" + url.QueryEscape(hostile), conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")),
-		"/variables", "/deleted", "/calendars", "/calendars?span=x", "/health", "/audit", "/calendars?span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
+		"/variables", "/deleted", "/calendars", "/calendars/default/office?span=x", "/health", "/audit", "/calendars/default/office?at=" + url.QueryEscape(hostile) + "&span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
 	}
 	for _, c := range d.Overview(50, sandbox.ID{}).Conversations {
 		list = append(list, "/simulator?with="+c.ID.String())
@@ -385,17 +385,27 @@ func TestLongConversation(t *testing.T) {
 	}
 }
 
-// TestCalendars shows when a desk is open.
+// TestCalendars shows when a desk is open, in this week and others, and answers questions.
 func TestCalendars(t *testing.T) {
 	d := newDesk(t)
-	text := timed(d.page("/calendars"))
-	for _, want := range []string{"open now", "Closes: 18:00, in 10 min.", "15m of office from now would end: tomorrow 09:05.", "Proclamação da República"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is missing", want)
+	for path, wants := range map[string][]string{
+		"/calendars":                                    {"open until 18:00", "in 10 min", "09:00–13:00", "used by 1 rule", `href="/rules/default/remind"`},
+		"/calendars/default/office":                     {"Week of 9 Nov", "15m of office from now would end: tomorrow 09:05.", "Proclamação da República"},
+		"/calendars/default/office?span=1h":             {"1h of office from now would end: tomorrow 09:50."},
+		"/calendars/default/office?week=2026-12-25":     {"Week of 21 Dec", "<bdi>Natal</bdi>", `href="/calendars/default/office?week=2026-12-28"`},
+		"/calendars/default/office?at=2026-11-16T12:30": {"No: on Monday, 16 Nov it is open 08:00–12:00 and 13:30–18:00."},
+		"/calendars/default/office?at=2026-12-25T10:00": {"No: Friday, 25 Dec is a holiday, Natal."},
+		"/calendars/default/office?at=soon":             {"Write a day and a time."},
+	} {
+		text := timed(d.page(path))
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %s is missing", path, want)
+			}
 		}
 	}
-	if text := timed(d.page("/calendars?span=1h")); !strings.Contains(text, "1h of office from now would end: tomorrow 09:50.") {
-		t.Error("another length is not worked out")
+	if w := d.ask("GET", "/calendars/default/nothing", nil); w.Code != http.StatusNotFound {
+		t.Errorf("a calendar that is not there: %d", w.Code)
 	}
 }
 

@@ -214,7 +214,7 @@ func (c *Console) replaceText(q *request, f *draftFile, text string, by store.Ch
 		return errReadOnly
 	}
 	f.text = text
-	wrong, err := c.saveRight(q, f, by)
+	wrong, err := c.saveRight(q, by, f)
 	if len(wrong) > 0 {
 		return problem(http.StatusUnprocessableEntity, "error.wrong", engine.Harmless(wrong[0].Error()))
 	}

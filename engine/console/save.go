@@ -47,7 +47,7 @@ func (c *Console) writeSave(q *request) error {
 				return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Red: red, Reason: reason}, false)
 			}
 		}
-		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.Name, What: string(stage), Why: reason})
+		wrong, err = c.saveRight(q, store.Change{Who: q.user.Name, What: string(stage), Why: reason}, &staged)
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
 	case errors.Is(err, store.ErrChanged):
@@ -84,16 +84,21 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
 }
 
-// saveRight saves a file, or returns the problems that this would cause. Of two concurrent saves,
-// the second is checked against the first.
-func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong rules.Problems, err error) {
+// saveRight saves files, or returns the problems that this would cause. Of two concurrent saves, the
+// second is checked against the first.
+func (c *Console) saveRight(q *request, by store.Change, files ...*draftFile) (wrong rules.Problems, err error) {
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()
 		defer c.saving.Unlock()
-		if wrong, err = f.newProblems(ctx); err != nil || len(wrong) > 0 {
+		if wrong, err = newProblems(ctx, files...); err != nil || len(wrong) > 0 {
 			return err
 		}
-		return c.save(q, f, by) // ends only with the request
+		for _, f := range files {
+			if err := c.save(q, f, by); err != nil { // ends only with the request
+				return err
+			}
+		}
+		return nil
 	})
 	return wrong, err
 }

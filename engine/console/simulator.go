@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -26,7 +27,11 @@ func (c *Console) play(q *request) error {
 	plays := map[string]func(*request, *Workspace) error{
 		"write": c.playCustomer, "answer": c.playAnswer, "close": c.playClose, "move": c.playMove, "jump": c.playJump, "fail": c.playFailure, "mend": c.playMend,
 	}
-	play := plays[q.r.PathValue("what")]
+	what := q.r.PathValue("what")
+	if what == "write" && q.r.PostFormValue("as") == "team" {
+		what = "answer" // the composer is one form for both
+	}
+	play := plays[what]
 	if play == nil {
 		return errNotFound
 	}
@@ -69,7 +74,7 @@ func (c *Console) playCustomer(q *request, space *Workspace) error {
 		return refused(err)
 	}
 	c.change()
-	return q.redirect((&simulatorPage{Workspace: space.Name}).link(with))
+	return q.redirect((&simulatorPage{Workspace: space.Name}).link(with) + "&as=customer")
 }
 
 func (c *Console) playAnswer(q *request, space *Workspace) error {
@@ -77,7 +82,12 @@ func (c *Console) playAnswer(q *request, space *Workspace) error {
 	if err != nil {
 		return err
 	}
-	return q.played(space.Simulator.Answer(q.ctx(), q.r.PostFormValue("with"), q.r.PostFormValue("person"), text))
+	with := q.r.PostFormValue("with")
+	if err := space.Simulator.Answer(q.ctx(), with, q.r.PostFormValue("person"), text); err != nil {
+		return refused(err)
+	}
+	c.change()
+	return q.redirect((&simulatorPage{Workspace: space.Name}).link(with) + "&as=team")
 }
 
 func (c *Console) playClose(q *request, space *Workspace) error {
@@ -98,13 +108,13 @@ func (q *request) played(err error) error {
 }
 
 func (c *Console) playJump(q *request, space *Workspace) error {
-	length, err := duration.Parse(strings.TrimSpace(q.r.PostFormValue("length")))
-	if err != nil || length <= 0 || length > maxJump {
-		return problem(http.StatusBadRequest, "error.play.length")
-	}
 	scene, err := space.Simulator.Scene(q.ctx(), "")
 	if err != nil {
 		return refused(err)
+	}
+	length, err := c.jumpLength(q, space, scene.Now)
+	if err != nil {
+		return err
 	}
 	if !scene.Jumps {
 		return problem(http.StatusConflict, "sim.nojump")
@@ -114,6 +124,37 @@ func (c *Console) playJump(q *request, space *Workspace) error {
 		return refused(err)
 	}
 	return q.back("jumped")
+}
+
+// jumpLength returns how far a person wants to jump: a length of time, or to the next opening or
+// the end of the next wait.
+func (c *Console) jumpLength(q *request, space *Workspace, now time.Time) (time.Duration, error) {
+	var at time.Time
+	var ok bool
+	var err error
+	switch to := q.r.PostFormValue("to"); to {
+	case "opening":
+		at, ok = nextOpening(space, now)
+	case "wait":
+		at, ok, err = c.nextWait(q, space, q.r.PostFormValue("with"), now)
+	default:
+		length, err := duration.Parse(strings.TrimSpace(cmp.Or(to, q.r.PostFormValue("length"))))
+		if err != nil || length <= 0 || length > maxJump {
+			return 0, problem(http.StatusBadRequest, "error.play.length")
+		}
+		return length, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	length := at.Sub(now).Truncate(time.Second)
+	if length < at.Sub(now) {
+		length += time.Second
+	}
+	if !ok || length > maxJump {
+		return 0, problem(http.StatusConflict, "error.play.nothing")
+	}
+	return length, nil
 }
 
 func (c *Console) playFailure(q *request, space *Workspace) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/hours"
 	"github.com/quandohq/quando/engine/console/internal/story"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
@@ -32,8 +33,12 @@ type simulatorPage struct {
 	Verbs     []string
 	NewPhone  string
 	Acts      bool
+	AsTeam    bool // what is written next is the team's
+	Writes    bool // the person is in the middle of writing
 	Here      string
-	Whole     string // the conversation's own page; empty if nothing was recorded yet
+	// NextOpening and NextWait are what the time can be moved to, in words; empty is none.
+	NextOpening, NextWait string
+	Whole                 string // the conversation's own page; empty if nothing was recorded yet
 }
 
 // A playedView is a conversation that can be played.
@@ -104,7 +109,22 @@ func (c *Console) simulator(q *request) error {
 		with = scene.Conversations[0].ID
 	}
 	p.choose(scene, with)
+	as := q.r.URL.Query().Get("as")
+	p.AsTeam, p.Writes = as == "team", as != ""
 	p.Here = p.link(with)
+	if p.AsTeam {
+		p.Here += "&as=team"
+	}
+	if opening, ok := nextOpening(space, scene.Now); ok {
+		p.NextOpening = hours.Soon(q.words(), c.at(space.Name, opening), p.Now)
+	}
+	wait, ok, err := c.nextWait(q, space, with, scene.Now)
+	if err != nil {
+		return err
+	}
+	if ok {
+		p.NextWait = hours.Soon(q.words(), c.at(space.Name, wait), p.Now)
+	}
 	if p.With != nil {
 		if p.Rows, err = c.played(q, space.Name, "conversation:"+with); err != nil {
 			return err
@@ -122,6 +142,34 @@ func (c *Console) simulator(q *request) error {
 // link is the page's address with a conversation.
 func (p *simulatorPage) link(with string) string {
 	return "/simulator?" + url.Values{"workspace": {p.Workspace}, "with": {with}}.Encode()
+}
+
+// nextOpening returns when one of the desks opens next.
+func nextOpening(w *Workspace, now time.Time) (next time.Time, ok bool) {
+	for _, cal := range w.book().Set.Calendars {
+		if cal == nil {
+			continue // it has problems
+		}
+		if at, opens := cal.NextOpen(now); opens && (!ok || at.Before(next)) {
+			next, ok = at, true
+		}
+	}
+	return next, ok
+}
+
+// nextWait returns when the first wait of a conversation is over; without one, of all of them.
+func (c *Console) nextWait(q *request, w *Workspace, with string, now time.Time) (next time.Time, ok bool, err error) {
+	filter := journal.RunFilter{Workspace: w.Name, State: journal.Waiting, Limit: conversationRuns}
+	if with != "" {
+		filter.Lane = "conversation:" + with
+	}
+	runs, err := c.options.Journal.ListRuns(q.ctx(), filter)
+	for _, r := range runs {
+		if r.WakeAt.After(now) && (!ok || r.WakeAt.Before(next)) {
+			next, ok = r.WakeAt, true
+		}
+	}
+	return next, ok, err
 }
 
 // choose takes over the conversations and cards that are offered: of one conversation, its own

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -238,6 +240,68 @@ func TestSimulatorIsLive(t *testing.T) {
 	b.sees("Olá, Rosa Prado! Já vamos responder.")
 	d.says(d.Overview(1, sandbox.ID{}).Conversations[0].Phone, "", "Still there?")
 	b.sees("Still there?")
+}
+
+// TestSimulatorByKeys plays a customer and the team, and lets time pass, with the keyboard alone, on
+// a wide screen and on a phone.
+func TestSimulatorByKeys(t *testing.T) {
+	t.Parallel()
+	d := newPlayground(t)
+	b := newBrowser(t, d.serve())
+	keys := func(list ...string) {
+		t.Helper()
+		for _, k := range list {
+			b.do(chromedp.KeyEvent(k))
+		}
+	}
+	// press sends with Enter, which opens the page again.
+	press := func() {
+		t.Helper()
+		look(b, "mark the page", chromedp.Evaluate[bool](`window.left = true`))
+		keys(kb.Enter)
+		b.until(`!window.left && document.readyState === "complete" && window.htmx`)
+	}
+	focus := func(selector string) {
+		t.Helper()
+		look(b, "focus", chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelector(%q).focus(), true`, selector)))
+	}
+	b.open("/simulator")
+	focus(`.new [name="name"]`)
+	keys("Rosa Prado", kb.Tab, kb.Tab, "Oi!")
+	press()
+	b.sees("Olá, Rosa Prado! Já vamos responder.")
+	// The cursor is in the composer: the next message follows at once.
+	keys("One")
+	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(8))) // with Shift
+	keys("Two")
+	press()
+	b.until(`[...document.querySelectorAll(".bubble.in")].some(e => e.innerText.includes("One\nTwo"))`)
+	focus(`#composer [name="as"]:checked`)
+	keys(kb.ArrowRight)
+	b.until(`document.querySelector("#composer .team").offsetHeight > 0`)
+	keys(kb.Tab, kb.Tab, kb.Tab, "Bom dia!")
+	press()
+	b.until(`document.querySelector('#composer [value="team"]').checked && document.activeElement.matches("#composer textarea")`)
+	b.until(`[...document.querySelectorAll(".bubble.out")].some(e => e.innerText.includes("Bom dia!"))`)
+	for _, width := range []int64{1280, 390} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		b.theme("light")
+		b.isGood(fmt.Sprintf("simulator-%d", width), "en")
+		if wide := evaluate[int](b, `document.documentElement.scrollWidth - window.innerWidth`); wide > 0 {
+			t.Errorf("it is %d pixels wider than %d", wide, width)
+		}
+	}
+	focus(`.clockbar [value="opening"]`)
+	b.sees("next opening · Saturday 09:00")
+	press()
+	b.sees("Sat 2026-11-14 09:00:00")
+	b.sees("end of the next wait · 10:50") // ten minutes of Friday and the rest of two hours
+	focus(`.clockbar [value="wait"]`)
+	press()
+	b.sees("Rosa Prado, ainda estamos aqui.")
+	if got := evaluate[int](b, `[...document.querySelectorAll(".bubble.in")].length`); got != 2 {
+		t.Errorf("the customer has written %d messages, want 2", got)
+	}
 }
 
 // visible is a page's text without its tags.

@@ -410,16 +410,17 @@ func (s *simulated) writes(name, text string) {
 // adds writes once more to the conversation that is open, as the customer or the team.
 func (s *simulated) adds(who, text string) {
 	s.t.Helper()
-	form := fmt.Sprintf(`form[action="/simulator/%s"].sheet`, who)
-	s.do(chromedp.SetValue(chromedp.CSS(form+" textarea"), text))
-	s.follow(form + ` button:not([formaction])`)
+	as := map[string]string{"write": "customer", "answer": "team"}[who]
+	s.click(fmt.Sprintf(`#composer [name="as"][value=%q]`, as))
+	s.do(chromedp.SetValue(chromedp.CSS("#composer textarea"), text))
+	s.follow("#composer button.go")
 }
 
 // jumps lets time pass.
 func (s *simulated) jumps(length string) {
 	s.t.Helper()
-	s.do(chromedp.SetValue(chromedp.CSS(`[name="length"]`), length))
-	s.follow(`form[action="/simulator/jump"] button`)
+	s.do(chromedp.SetValue(chromedp.CSS(`input[name="length"]`), length))
+	s.follow(".clockbar .length button")
 }
 
 // bubbles returns how many messages of the conversation that is open have a text.

@@ -74,7 +74,7 @@ func (c *Console) answerTests(q *request, f *draftFile, view *testsView, text st
 
 // runTests runs the tests of a rule. Those that the time does not suffice for are left.
 func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults bool) (*testsView, error) {
-	set, err := f.whole(ctx)
+	set, err := whole(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,7 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 		if faults {
 			test = proof.WithFaults(test)
 		}
-		safety := rules.TestSafety{PerConversation: f.space.Safety.PerConversation, Messages: f.space.Safety.Messages}
-		r, err := ruletest.Run(ctx, ruletest.Options{Set: tested, Media: f.space.Editing.Media, Location: f.space.Location, Safety: safety, NoFaults: !faults}, test)
+		r, err := ruletest.Run(ctx, c.testOptions(f.space, tested, faults), test)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil:
 			one.Unrun = true
@@ -108,13 +107,19 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 	return v, nil
 }
 
-// whole compiles the text with all other files, their rules and tests included.
-func (f *draftFile) whole(ctx context.Context) (*rules.Set, error) {
-	others, err := f.others()
+// testOptions are those with which a test is run.
+func (c *Console) testOptions(w *Workspace, set *rules.Set, faults bool) ruletest.Options {
+	safety := rules.TestSafety{PerConversation: w.Safety.PerConversation, Messages: w.Safety.Messages}
+	return ruletest.Options{Set: set, Media: w.Editing.Media, Location: w.Location, Safety: safety, NoFaults: !faults}
+}
+
+// whole compiles the texts of drafts with all other files, their rules and tests included.
+func whole(ctx context.Context, files ...*draftFile) (*rules.Set, error) {
+	list, err := others(files...)
 	if err != nil {
 		return nil, err
 	}
-	set, _, err := rules.CompileContext(ctx, append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	set, _, err := rules.CompileContext(ctx, withFiles(list, files...), files[0].space.Editing.Rules)
 	return set, err
 }
 
@@ -122,7 +127,7 @@ func (f *draftFile) whole(ctx context.Context) (*rules.Set, error) {
 // run in time. A text that cannot be compiled has none: it is refused for that.
 func (c *Console) redTests(q *request, f *draftFile) (red []testView, err error) {
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.whole(ctx)
+		set, err := whole(ctx, f)
 		if err != nil || set.Rule(f.rule) == nil {
 			return err
 		}
@@ -181,7 +186,7 @@ func (c *Console) writeUntest(q *request) error {
 	if item := q.r.PostFormValue("again"); item != "" {
 		return c.changeTests(q, f, "", &removed, func(text string) (string, error) { return addTest(text, item), nil })
 	}
-	set, err := f.whole(q.ctx())
+	set, err := whole(q.ctx(), f)
 	if err != nil {
 		return err
 	}

@@ -276,7 +276,7 @@ func (c *Console) testSave(q *request) error {
 		standing = plainEnds(file.Text)
 	}
 	f.text = f.ownEnds(addTest(standing, item))
-	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.Name, What: "test"})
+	wrong, err := c.saveRight(q, store.Change{Who: q.user.Name, What: "test"}, f)
 	if len(wrong) > 0 {
 		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(q.words(), wrong), Back: localPath(q.r.PostFormValue("back"))}
 		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().T("totest.title"), p)

@@ -27,7 +27,7 @@ type holiday struct {
 // Holiday returns the name of the holiday on the local date of t, and whether there is one. The
 // holiday of a country has its name in the country's language; a date from Config.Holidays goes by
 // the date itself, such as "2026-12-24". A special day is a holiday if it has no shifts, and only
-// then.
+// then; its own name goes before others.
 //
 // A desk may be open on a holiday: a shift that started the evening before continues past midnight.
 func (c *Calendar) Holiday(t time.Time) (string, bool) {
@@ -39,6 +39,9 @@ func (c *Calendar) holidayOn(day int64) (string, bool) {
 	shifts, special := c.special.on(day)
 	if special && len(shifts) > 0 {
 		return "", false
+	}
+	if name := c.special.name(day); special && name != "" {
+		return name, true
 	}
 	for _, list := range c.holidays {
 		if i, ok := slices.BinarySearchFunc(list, day, func(h holiday, day int64) int { return cmp.Compare(h.day, day) }); ok {

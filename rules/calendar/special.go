@@ -15,6 +15,7 @@ type SpecialDay struct {
 	// Date is the day. The year 0 stands for every year, in which a day with its year goes before it.
 	Date   Date
 	Shifts []Shift
+	Name   string // what people call the day; may be empty
 }
 
 // leapYear has every day that a year can have.
@@ -35,10 +36,11 @@ func ParseSpecialDate(s string) (Date, error) {
 type specialDays struct {
 	once   map[int64][]shift // by days from 1970-01-01
 	yearly map[Date][]shift  // by dates of the year 0
+	names  map[Date]string   // by dates of either kind
 }
 
 func newSpecialDays(list []SpecialDay) (specialDays, error) {
-	s := specialDays{once: map[int64][]shift{}, yearly: map[Date][]shift{}}
+	s := specialDays{once: map[int64][]shift{}, yearly: map[Date][]shift{}, names: map[Date]string{}}
 	for _, special := range list {
 		for _, shift := range special.Shifts {
 			if err := shift.check(); err != nil {
@@ -57,6 +59,7 @@ func newSpecialDays(list []SpecialDay) (specialDays, error) {
 		} else {
 			s.once[date.dayNumber()] = inSeconds(special.Shifts)
 		}
+		s.names[special.Date] = special.Name
 	}
 	return s, nil
 }
@@ -72,6 +75,25 @@ func (s specialDays) on(day int64) ([]shift, bool) {
 	date := dateOfDay(day)
 	shifts, ok := s.yearly[Date{0, date.Month, date.Day}]
 	return shifts, ok
+}
+
+// name returns the name of a special day; empty is none.
+func (s specialDays) name(day int64) string {
+	date := dateOfDay(day)
+	if _, ok := s.once[day]; !ok {
+		date.Year = 0
+	}
+	return s.names[date]
+}
+
+// Special returns the name of the special day on the local date of t, or else the date itself, and
+// whether there is one.
+func (c *Calendar) Special(t time.Time) (string, bool) {
+	day, _ := c.local(t)
+	if _, ok := c.special.on(day); !ok {
+		return "", false
+	}
+	return cmp.Or(c.special.name(day), dateOfDay(day).String()), true
 }
 
 // ClosedHours are hours of one day in which a desk is closed. Like a shift they may cross midnight.

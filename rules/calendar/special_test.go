@@ -22,7 +22,7 @@ func TestSpecialDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return SpecialDay{d, shifts(list...)}
+		return SpecialDay{Date: d, Shifts: shifts(list...)}
 	}
 	c, err := New(Config{
 		Location:  mustZone(t, "America/Sao_Paulo"),
@@ -34,6 +34,7 @@ func TestSpecialDays(t *testing.T) {
 			special("12-25", "22:00-02:00"),      // a holiday of the country, over midnight
 			special("12-31", "08:00-12:00"), special("2027-12-31"),
 			special("02-29", "10:00-11:00"),
+			{Date: Date{0, 12, 26}, Name: "Inventory"}, {Date: Date{2027, 12, 24}, Shifts: shifts("08:00-12:00"), Name: "Christmas Eve"},
 		},
 		Closed: []ClosedHours{{Date{2026, 12, 24}, shifts("09:00-10:00")[0]}, {Date{2026, 12, 21}, shifts("12:00-13:00")[0]}},
 	})
@@ -44,7 +45,7 @@ func TestSpecialDays(t *testing.T) {
 		{"2026-12-21", "08:00-12:00 13:00-18:00", ""},
 		{"2026-12-24", "08:00-12:00", ""},
 		{"2026-12-25", "22:00-00:00", ""},
-		{"2026-12-26", "00:00-02:00", ""},
+		{"2026-12-26", "00:00-02:00", "Inventory"},
 		{"2026-12-31", "08:00-12:00", ""},
 		{"2027-12-31", "", "2027-12-31"},
 		{"2028-02-29", "10:00-11:00", ""},
@@ -64,6 +65,15 @@ func TestSpecialDays(t *testing.T) {
 		}
 		if name, _ := c.Holiday(midnight.Add(12 * time.Hour)); !strings.Contains(name, tt.holiday) || name != "" && tt.holiday == "" {
 			t.Errorf("the holiday of %s is %q, want %q", tt.day, name, tt.holiday)
+		}
+	}
+	for day, want := range map[string]string{"2026-12-24": "2026-12-24", "2027-12-24": "Christmas Eve", "2029-12-26": "Inventory", "2026-12-21": ""} {
+		at, err := time.ParseInLocation(time.DateOnly, day, c.Location())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := c.Special(at); name != want || ok != (want != "") {
+			t.Errorf("the special day of %s is %q, %v", day, name, ok)
 		}
 	}
 }

@@ -1,5 +1,4 @@
-// Package picture draws what pages show as SVG: charts and
-// the week of a calendar.
+// Package picture draws what pages show as SVG: charts.
 package picture
 
 import (

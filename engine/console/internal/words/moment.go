@@ -29,14 +29,14 @@ func (w Language) Moment(t time.Time) string {
 	case day == today.AddDate(0, 0, 1).Format(time.DateOnly):
 		return w.T("moment.tomorrow", clock)
 	case t.Year() == today.Year():
-		return w.dayMonth(t) + " " + clock
+		return w.DayMonth(t) + " " + clock
 	}
-	return w.dayMonth(t) + t.Format(" 2006 15:04")
+	return w.DayMonth(t) + t.Format(" 2006 15:04")
 }
 
 // day writes a day: Fri 13 Nov.
 func (w Language) day(t time.Time) string {
-	text := w.T("day."+t.Weekday().String()) + " " + w.dayMonth(t)
+	text := w.T("day."+t.Weekday().String()) + " " + w.DayMonth(t)
 	if t.Year() != w.today(t.Location()).Year() {
 		text += t.Format(" 2006")
 	}
@@ -59,11 +59,11 @@ func (w Language) FullMoment(t time.Time) string {
 	if zone == "Local" {
 		zone = t.Format("MST")
 	}
-	return w.dayMonth(t) + t.Format(" 2006 15:04:05 ") + zone
+	return w.DayMonth(t) + t.Format(" 2006 15:04:05 ") + zone
 }
 
-// dayMonth writes 13 Nov, or 13 nov.
-func (w Language) dayMonth(t time.Time) string {
+// DayMonth writes 13 Nov, or 13 nov.
+func (w Language) DayMonth(t time.Time) string {
 	month := []rune(w.T("fixed.month." + t.Month().String()))
 	switch {
 	case w.Code == "en":
@@ -102,3 +102,6 @@ func isMarkup(arg any) bool {
 	_, ok := arg.(template.HTML)
 	return ok
 }
+
+// Date writes a day with its year: 13 Nov 2026, 13 nov. 2026.
+func (w Language) Date(t time.Time) string { return w.DayMonth(t) + t.Format(" 2006") }
