@@ -45,6 +45,7 @@ race: tools ## run all tests with the race detector, in full; make test runs the
 tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
+	@command -v curl > /dev/null && command -v jq > /dev/null || { echo "installing curl and jq"; apt-get update -qq && $(APT_INSTALL) curl jq; }
 	@command -v man > /dev/null || { echo "installing man"; apt-get update -qq && $(APT_INSTALL) man-db; }
 	@command -v systemd-analyze > /dev/null || { echo "installing systemd"; apt-get update -qq && $(APT_INSTALL) systemd; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }

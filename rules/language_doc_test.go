@@ -92,6 +92,19 @@ func argList(args []rules.Arg, main string) string {
 	return strings.Join(out, "<br>")
 }
 
+// fieldNames lists the fields of a result, and those of the items of its lists.
+func fieldNames(t *rules.Type) string {
+	var names []string
+	for _, f := range t.Fields() {
+		name := "`" + f.Name + "`"
+		if e := f.Type.Elem(); e != nil && len(e.Fields()) > 0 {
+			name += " (a list, each with " + fieldNames(e) + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
 func verbTable() string {
 	var b strings.Builder
 	b.WriteString("| verb | arguments | result | scopes |\n|---|---|---|---|\n")
@@ -103,11 +116,9 @@ func verbTable() string {
 			case s.Gives != "":
 				result = "`" + s.Gives + "`, which it becomes"
 			case len(s.Result.Fields()) > 0:
-				var names []string
-				for _, f := range s.Result.Fields() {
-					names = append(names, "`"+f.Name+"`")
-				}
-				result = strings.Join(names, ", ")
+				result = fieldNames(s.Result)
+			case s.Result.Elem() != nil && len(s.Result.Elem().Fields()) > 0:
+				result = "a list, each with " + fieldNames(s.Result.Elem())
 			}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s<br>%s | %s | %s |\n", s.Verb, s.Summary, argList(s.Args, s.Main), result, strings.Join(s.Scopes, ", "))

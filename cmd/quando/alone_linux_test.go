@@ -17,7 +17,7 @@ func alone(c *exec.Cmd) *exec.Cmd {
 	}
 	wrap := func(args ...string) *exec.Cmd {
 		return &exec.Cmd{
-			Path: program, Args: append([]string{"alone"}, args...), Env: c.Env, Dir: c.Dir, Stdout: c.Stdout, Stderr: c.Stderr,
+			Path: program, Args: append([]string{"alone"}, args...), Env: c.Env, Dir: c.Dir, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 			SysProcAttr: &syscall.SysProcAttr{
 				Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
 				UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

@@ -55,6 +55,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "quando",
 		Short:         "Rules for customer-messaging desks: when this happens, if this holds, do that",
+		Example:       "  quando demo\n  quando play\n  quando init desk",
 		Version:       cli.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -12,7 +12,9 @@ func New() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "Look after the journal itself",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  quando journal backup
+  quando journal verify`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, one := range []*cobra.Command{newBackup(), newRestore(), newVerify(), newPrune(), newExport(), newForget()} {
 		cli.JournalFlag(one)

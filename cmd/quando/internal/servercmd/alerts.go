@@ -18,10 +18,11 @@ import (
 // NewAlerts returns the command alerts with the command below it.
 func NewAlerts() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "alerts",
-		Short: "Try the alerts that tell people outside of the console",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "alerts",
+		Short:   "Try the alerts that tell people outside of the console",
+		Example: "  quando alerts test",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAlertsTest())
 	return cmd

@@ -31,6 +31,8 @@ func NewWebhook() *cobra.Command {
 it registers the webhook, subscribes it to what the rules need, activates it again and replaces a secret that nobody knows. docs/webhooks.md tells how.
 
 The API key needs the scope webhooks:manage. Webhooks of other addresses are never touched.`,
+		Example: `  quando webhook register
+  quando webhook test`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -170,7 +172,9 @@ func newWebhookList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks of the company, and which of them is ours",
-		Args:  cobra.NoArgs,
+		Example: `  quando webhook list
+  quando webhook list --output json | jq '.webhooks[].url'`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, false, func(d *hookDesk) error {
 				own, all, err := d.subscription.Find(cmd.Context())

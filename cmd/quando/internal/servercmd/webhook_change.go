@@ -19,7 +19,8 @@ func newWebhookRegister() *cobra.Command {
 		Long: `Register looks for the webhook whose address is service.webhook.public_url. Where there is none it registers one for the events that the rules
 need; else it activates it and gives it these events. Its secret is sealed in the journal, where quando run finds it, and shown to nobody. Where nobody
 knows the secret, it is replaced.`,
-		Args: cobra.NoArgs,
+		Example: "  quando webhook register",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, true, func(d *hookDesk) error {
 				set, problems, err := d.CompileWorkspace(cmd, d.unit.Name)
@@ -101,6 +102,8 @@ service.webhook.retired_secrets lets it count for longer.
 With --revoke the secret before it, and every other that the journal has, does not count any more: an engine that runs refuses it within a second or two of the next delivery. That is for a secret that
 became known. What was signed with it and is still on its way is refused, and found again by the backfill. Secrets in service.webhook.secrets are not touched:
 take one that became known out of the configuration, and restart.`,
+		Example: `  quando webhook rotate
+  quando webhook rotate --revoke`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, true, func(d *hookDesk) error {

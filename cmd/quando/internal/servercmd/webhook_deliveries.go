@@ -39,7 +39,9 @@ func newWebhookDeliveries() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List the latest deliveries of our webhook as the service tells them, the newest first",
-		Args:  cobra.NoArgs,
+		Example: `  quando webhook deliveries
+  quando webhook deliveries --failed`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, false, func(d *hookDesk) error {
 				own, err := d.own(cmd)
@@ -114,7 +116,8 @@ func newWebhookTest() *cobra.Command {
 		Short: "Have the service deliver a test event, and say what became of it",
 		Long: `Test asks the service to send a test event to our webhook and waits until it has tried. It exits with 1 when the event did not arrive, and says what
 that means.`,
-		Args: cobra.NoArgs,
+		Example: "  quando webhook test",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, false, func(d *hookDesk) error {
 				own, err := d.own(cmd)
