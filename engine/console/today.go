@@ -224,18 +224,33 @@ func didWords(w words.Language, purpose string, s digest.Sum) string {
 		return w.N("did.escalate", s.Escalated) + " (" + w.N("did.second", s.Second) + ")"
 	case purpose == "escalate" && s.Escalated > 0:
 		return w.N("did.escalate", s.Escalated)
-	case purpose == "ask" && s.Asked > 0:
-		answered := w.N("did.answered", s.Answered)
-		if average, ok := s.Average(); ok {
-			return w.N("did.survey", s.Asked) + ", " + answered + ", " + w.T("did.average", w.Decimal(average, 1))
-		}
-		return w.N("did.ask", s.Asked) + ", " + answered
+	case purpose == "ask" && s.Asked+s.Answered > 0:
+		return askedWords(w, s)
 	case purpose == "route" && s.Passed > 0:
 		return w.N("did.route", s.Passed)
 	case s.Started == 0 && s.Sent > 0:
 		return w.N("did.sent", s.Sent)
+	case s.Started == 0:
+		return w.T("did.ended")
 	}
 	return w.N("did.started", s.Started)
+}
+
+// askedWords says how many were asked, how many answered, and what score they gave.
+func askedWords(w words.Language, s digest.Sum) string {
+	average, isSurvey := s.Average()
+	var parts []string
+	switch {
+	case s.Asked > 0 && isSurvey:
+		parts = append(parts, w.N("did.survey", s.Asked))
+	case s.Asked > 0:
+		parts = append(parts, w.N("did.ask", s.Asked))
+	}
+	parts = append(parts, w.N("did.answered", s.Answered))
+	if isSurvey {
+		parts = append(parts, w.T("did.average", w.Decimal(average, 1)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // openedAt returns when the desk opened today, by the calendar that most rules use. Without one,

@@ -45,13 +45,14 @@ var consoleToday = table{
 	"did.sent.many":     {"%s messages sent", "%s mensagens enviadas"},
 	"did.started.one":   {"started %s time", "começou %s vez"},
 	"did.started.many":  {"started %s times", "começou %s vezes"},
+	"did.ended":         {"went on with what began earlier", "continuou o que tinha começado antes"},
 	"did.failed.one":    {"%s failed", "%s falhou"},
 	"did.failed.many":   {"%s failed", "%s falharam"},
 
 	"need.uncertain.look": {"The connection broke. Look on the other side whether it arrived, then decide.", "A conexão caiu. Veja do outro lado se chegou e então decida."},
 	"need.decide":         {"Decide", "Decidir"},
 	"need.other":          {"More", "Mais"},
-	"need.failed.code":    {"it was refused; what was answered is under Technical details", "foi recusado; a resposta está em Detalhes técnicos"},
+	"need.failed.code":    {"it did not work; what went wrong exactly is under Technical details", "não deu certo; o que houve exatamente está em Detalhes técnicos"},
 	"need.broken.mend":    {"Something in it cannot be understood. Until it is mended, it stays as it was before, or does nothing.", "Algo nela não pode ser entendido. Até ser corrigida, ela fica como era antes, ou não faz nada."},
 
 	"changed.somebody":       {"Somebody", "Alguém"},
