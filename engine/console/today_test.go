@@ -87,6 +87,9 @@ func TestTodaySumsUp(t *testing.T) {
 	d.pass(time.Minute)
 	d.says(bento, "Bento", "4")
 	d.pass(20 * time.Minute)
+	if rows := dayRows(d.page("/")); rows["2 escalations Two levels"] == "" {
+		t.Errorf("at the first level: %v", rows)
+	}
 	d.says(bento, "Bento", "bye")
 	d.pass(20 * time.Minute)
 	page := timed(d.page("/"))
