@@ -27,6 +27,7 @@ type todayPage struct {
 	Failed  string // address of the full list of failed runs; may be empty
 	First   *firstStep
 	Since   time.Time // from when on what rules did is summed up
+	Clock   string    // the same in words
 	Did     []didView
 	Others  int // rules that did something and are not listed
 	Now     []figure
@@ -123,14 +124,14 @@ func (c *Console) today(q *request) error {
 		return err
 	}
 	w := q.words()
-	p := todayPage{Figures: dayFigures(w, counts, now), Hours: picture.HoursOf(counts, now, 24), Ends: picture.Ends, Acts: q.user.Role >= Operator, Here: "/"}
+	p := todayPage{Figures: dayFigures(w, counts, now), Hours: picture.HoursOf(counts, now, 24), Acts: q.user.Role >= Operator, Here: "/"}
 	for _, state := range []journal.State{journal.Waiting, journal.Held, journal.Uncertain} {
 		if n := standing[state]; n > 0 {
 			p.Now = append(p.Now, figure{Label: w.N("today.now."+string(state), n), Link: "/runs?state=" + string(state), N: n, Bad: state != journal.Waiting})
 		}
 	}
 	c.counted.set(len(needs), q.now)
-	p.Chart = picture.Hours(w, p.Hours)
+	p.Chart, p.Ends = picture.Hours(w, p.Hours), picture.EndsOf(p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)
 	if slices.ContainsFunc(needs, func(n need) bool { return n.Failed }) {
@@ -190,6 +191,7 @@ func (c *Console) didToday(q *request, p *todayPage) error {
 		}
 		sums = digest.OfCounts(counts)
 	}
+	p.Clock = q.words().Moment(p.Since)
 	p.Others = max(len(sums)-didMost, 0)
 	for _, s := range sums[:len(sums)-p.Others] {
 		v := didView{Key: s.Workspace + "/" + s.Rule, Rule: c.ruleView(s.Workspace, s.Rule), Words: didWords(q.words(), c.purposes.of(c.workspaces[s.Workspace], s.Rule), s)}

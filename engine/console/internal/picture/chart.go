@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine/console/internal/digest"
@@ -37,6 +38,16 @@ func HoursOf(counts []journal.Count, now time.Time, hours int) []HourCount {
 	return out
 }
 
+// EndsOf returns the ends that runs had in some hours, in stacking order.
+func EndsOf(hours []HourCount) (ends []string) {
+	for _, end := range Ends {
+		if slices.ContainsFunc(hours, func(h HourCount) bool { return h.N[end] > 0 }) {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
 // Hours draws a bar for each hour.
 func Hours(w words.Language, hours []HourCount) template.HTML {
 	const width, height, left, bottom, top = 760.0, 200.0, 44.0, 24.0, 12.0
@@ -47,12 +58,10 @@ func Hours(w words.Language, hours []HourCount) template.HTML {
 	most = niceMost(most)
 	var s svg
 	room := height - bottom - top
-	for i := range 5 {
-		y := top + room*float64(4-i)/4
+	for i := range 3 {
+		y := top + room*float64(2-i)/2
 		s.line(left, y, width, y, "grid")
-		if most%4 == 0 || i%4 == 0 {
-			s.text(left-6, y+4, "end", "axis", w.Number(most*i/4), 12)
-		}
+		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
 	}
 	step := (width - left) / float64(len(hours))
 	for i, h := range hours {
