@@ -260,6 +260,9 @@ func (c *Console) span(q *request, f url.Values) (since, until time.Time, err er
 	if text == "" {
 		return since, until, nil
 	}
+	if since, ok := clockToday(text, c.at(f.Get("workspace"), q.now)); ok {
+		return since, until, nil
+	}
 	d, err := duration.Parse(text)
 	if err != nil || d <= 0 {
 		return since, until, problem(http.StatusBadRequest, "error.filter")
@@ -433,6 +436,9 @@ func (c *Console) activityChoices(q *request, p *activityPage, f activityFilter)
 	}
 	for _, s := range sinces {
 		p.Sinces = append(p.Sinces, optionView{s, w.T("activity.since." + s), s == p.Filter.Get("since")})
+	}
+	if since := p.Filter.Get("since"); strings.Contains(since, ":") {
+		p.Sinces = append(p.Sinces, optionView{since, w.T("activity.since.clock", since), true})
 	}
 	p.Quiet = linkView{w.T("activity.quiet"), p.link("noise", "1"), true}
 	if f.noise {

@@ -199,6 +199,7 @@ type Console struct {
 	saving    sync.Mutex    // of rule files
 	index     ruleIndex
 	changed   lastChanges
+	purposes  purposes
 	present   presence
 	counted   needsCount
 	handler   http.Handler

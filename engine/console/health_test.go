@@ -48,7 +48,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if text := d.page("/", operator); !strings.Contains(text, "lacks scopes that rules need") || !strings.Contains(text, `action="/mend"`) {
+	if text := d.page("/", operator); !strings.Contains(text, "does not allow all that the rules do") || !strings.Contains(text, `action="/mend"`) {
 		t.Error("what needs a person lacks something, or its button")
 	}
 	viewer, _ := d.enters("vera", "correct horse")

@@ -86,7 +86,7 @@ func TestLiveRowsChange(t *testing.T) {
 	b.sees("A transfer that fails")
 	b.open("/")
 	b.sees("“A transfer that fails” for Bento failed")
-	look(b, "remember the row", chromedp.Evaluate[bool](`(window.row = document.querySelector("[data-row*=breaks]")) && true`))
+	look(b, "remember the row", chromedp.Evaluate[bool](`(window.row = document.querySelector(".needs [data-row*=breaks]")) && true`))
 	d.says(marina, "Marina Souza", "boom")
 	b.until(`window.row.isConnected && window.row.textContent.includes("failed 2 times") || document.querySelector(".news button")`)
 	if d.ask("POST", "/failed/dealt", map[string][]string{"runs": {strings.Join(groups(d.page("/"), "dealt"), " ")}}).Code != 303 {
@@ -95,5 +95,5 @@ func TestLiveRowsChange(t *testing.T) {
 	d.rest()
 	b.until(`window.row.isConnected && window.row.classList.contains("gone")`)
 	b.click(".news button")
-	b.until(`!document.querySelector("[data-row*=breaks]")`)
+	b.until(`!document.querySelector(".needs [data-row*=breaks]")`)
 }

@@ -33,9 +33,9 @@ func (c *Console) outageWords(q *request, o attention.CallOutage) string {
 // outageNeed is about calls that are not answered: people see who waits, and can stop it.
 func (c *Console) outageNeed(q *request, n *need, o *attention.CallOutage) {
 	w := q.words()
-	n.Detail, n.Show = c.outageWords(q, *o), "/events"
+	n.Detail, n.Go = c.outageWords(q, *o), &linkView{Label: w.T("button.show"), Link: "/events"}
 	if o.Runs > 0 {
-		n.Show = "/runs?state=running"
+		n.Go.Link = "/runs?state=running"
 	}
 	stop := button{Label: w.T("button.stop"), Action: "/pause", Confirm: w.T("outage.stop"), Fields: map[string]string{"workspace": o.Workspace, "reason": n.Title}}
 	if o.Kind == CheckOthers && len(o.Rules) == 1 {

@@ -53,7 +53,7 @@ func TestOutageOfSends(t *testing.T) {
 	if run := timed(d.page("/runs/" + itoa(d.runOf("greet")))); strings.Count(run, `<li class="missed"><span>17:5`) < 2 || !strings.Contains(run, "tried · ") {
 		t.Error("the run does not tell its attempts")
 	}
-	has(t, today, "Messages and changes do not get through to the service", "Since 17:51 the service answers 503: 1", " attempts.", "1 run tries again, next: 18:2", `href="/runs?state=running">Show<`, "<summary>Stop</summary>")
+	has(t, today, "Messages and changes do not get through to the service", "Since 17:51 the service answers 503: 1", " attempts.", "1 run tries again, next: 18:2", `href="/runs?state=running">Show<`, `<button class="danger" type="submit">Stop</button>`)
 	if strings.Contains(today, "Everything runs by itself") {
 		t.Error("Today says that everything runs by itself")
 	}
@@ -62,7 +62,7 @@ func TestOutageOfSends(t *testing.T) {
 	// The runs that Show lists are those that try again.
 	has(t, d.page("/runs?state=running"), "Bento")
 
-	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "reason": {"503"}})
+	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "reason": {"it takes nothing"}})
 	has(t, d.page("/"), "The workspace default is stopped")
 	d.ask("POST", "/resume", url.Values{"workspace": {"default"}})
 	d.ClearFaults()

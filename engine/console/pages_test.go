@@ -130,7 +130,7 @@ func TestToday(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	if got, want := figures(text), (map[string]string{"runs ended": "6", "effects": "4", "failures": "1", "waiting now": "2", "held now": "0", "uncertain now": "1"}); !cmp.Equal(got, want) {
+	if got, want := figures(text), (map[string]string{"times a rule started": "9", "messages and changes": "4", "failures": "1"}); !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
 	if w := d.ask("POST", "/runs/"+uncertain+"/done", url.Values{"back": {"/?x=1"}, "reason": {"I looked"}}); w.Code != 303 || w.Header().Get("Location") != "/?said=asked&x=1" {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -51,6 +52,10 @@ func TestPlainWords(t *testing.T) {
 	}
 	d.pass(24 * time.Hour)
 	d.page("/") // which starts a check
+	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"watch"}, "reason": {"the survey is not ready"}})
+	d.ask("POST", "/mute", url.Values{"workspace": {"default"}, "lane": {d.laneOf("Marina")}, "for": {"1d"}})
+	must(d.journal.Hold(t.Context(), journal.Hold{Workspace: "default", Rule: "greet", Kind: journal.HoldSafety, Since: d.clock()}))
+	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	for _, path := range d.plainPages() {
 		for _, l := range words.Languages {
 			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/digest"
+	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
@@ -37,6 +39,9 @@ type rulePage struct {
 	Was      string // the sum of its file, for people who may change it
 	History  string // of its file; empty is none
 	Change   lastChange
+	Weeks    []digest.Day
+	Chart    template.HTML // the same as a picture
+	Details  bool          // the days tell how many were escalated and answered
 
 	Read *readRule // for people who may not change it
 }
@@ -62,6 +67,7 @@ var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 const (
 	ruleRuns   = 20
+	weeksRuns  = 300 // runs that are read for the details of its days
 	reasonDays = 7
 )
 
@@ -125,6 +131,9 @@ func (c *Console) rulePage(q *request, workspace, id string) (*rulePage, error) 
 	if p.Runs, err = c.runViews(q, runs); err != nil {
 		return nil, err
 	}
+	if err := c.weeks(q, p); err != nil {
+		return nil, err
+	}
 	if p.Reasons, err = c.reasons(q, space, id, r); err != nil {
 		return nil, err
 	}
@@ -136,6 +145,28 @@ func (c *Console) rulePage(q *request, workspace, id string) (*rulePage, error) 
 	p.Hold = holdOn(holds, name)
 	p.HeldIn, err = c.holdViews(q, holdsIn(holds, name))
 	return p, err
+}
+
+// weeks sums up what a rule did on each of the last days. How many runs were escalated and answered
+// is told where it takes few runs to know.
+func (c *Console) weeks(q *request, p *rulePage) error {
+	now := c.at(p.Workspace, q.now)
+	since := digest.DaysSince(now)
+	counts, err := c.options.Journal.Counts(q.ctx(), journal.CountFilter{Since: since, Every: journal.RuleCounts, Rules: true, Rule: journal.RuleName{Workspace: p.Workspace, Rule: p.ID}})
+	if err != nil || len(counts) == 0 {
+		return err
+	}
+	p.Weeks = digest.OfDays(counts, now, p.Change.All)
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Workspace: p.Workspace, Rule: p.ID, Since: since, Limit: weeksRuns})
+	if err != nil {
+		return err
+	}
+	if p.Details = len(runs) < weeksRuns; p.Details {
+		digest.AddRuns(p.Weeks, runs)
+	}
+	p.Chart = picture.Days(q.words(), p.Weeks)
+	slices.Reverse(p.Weeks) // the table begins with the newest
+	return nil
 }
 
 // reasons says in words why a rule did not fire.

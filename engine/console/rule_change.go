@@ -17,6 +17,8 @@ type lastChange struct {
 
 	StageWho string    // who put it at its stage
 	StageAt  time.Time // when that was; zero is unknown
+
+	All []time.Time // when it was changed, as far as the history was searched; the newest first
 }
 
 // Known reports whether the history tells of a change.
@@ -77,10 +79,11 @@ func changesIn(w *Workspace, name string) map[string]lastChange {
 		return nil
 	}
 	found := map[string]lastChange{}
-	texts, stages := rulesIn(versions[0].Text), map[string]string{} // those whose change is not found yet
+	texts, stages := rulesIn(versions[0].Text), map[string]string{}
 	for id, r := range texts {
 		stages[id] = r.stage
 	}
+	staged := map[string]bool{} // those of which it is known who put them at their stage
 	for i, v := range versions {
 		var before map[string]ruleText
 		switch {
@@ -89,25 +92,23 @@ func changesIn(w *Workspace, name string) map[string]lastChange {
 		case i+1 < len(versions):
 			before = rulesIn(versions[i+1].Text)
 		}
-		for id, now := range texts {
-			if before[id].text != now.text {
+		for id := range stages {
+			if before[id].text != texts[id].text {
 				change := found[id]
-				change.Who, change.At = engine.Harmless(v.Who), v.At
+				if change.All = append(change.All, v.At); len(change.All) == 1 {
+					change.Who, change.At = engine.Harmless(v.Who), v.At
+				}
 				found[id] = change
-				delete(texts, id)
 			}
 		}
 		for id, stage := range stages {
-			if before[id].stage != stage {
+			if before[id].stage != stage && !staged[id] {
 				change := found[id]
 				change.StageWho, change.StageAt = engine.Harmless(v.Who), v.At
-				found[id] = change
-				delete(stages, id)
+				found[id], staged[id] = change, true
 			}
 		}
-		if len(texts)+len(stages) == 0 {
-			break
-		}
+		texts = before
 	}
 	return found
 }

@@ -8,8 +8,10 @@ import (
 	"sync"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -104,6 +106,41 @@ func matches(text, query string) bool {
 		}
 	}
 	return true
+}
+
+// purposes caches what rules are for, by their shape.
+type purposes struct {
+	mu    sync.Mutex
+	known map[journal.RuleName]rulePurpose
+}
+
+type rulePurpose struct {
+	rule    *rules.Rule
+	purpose string
+}
+
+// of returns what a rule is for; empty is that its shape does not tell, or that it is gone.
+func (p *purposes) of(w *Workspace, id string) string {
+	if w == nil || w.catalog() == nil {
+		return ""
+	}
+	r, name := w.book().Set.Rule(id), journal.RuleName{Workspace: w.Name, Rule: id}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.known[name]; ok && known.rule == r {
+		return known.purpose
+	}
+	found := rulePurpose{rule: r}
+	if r != nil {
+		if fields, err := form.Read(w.catalog(), []byte(r.Source()), id); err == nil {
+			found.purpose = studio.Purpose(fields)
+		}
+	}
+	if p.known == nil {
+		p.known = map[journal.RuleName]rulePurpose{}
+	}
+	p.known[name] = found
+	return found.purpose
 }
 
 // variablesPage lists what rules share: the variables of their files, and calendars.

@@ -61,6 +61,7 @@ type CountFilter struct {
 	Since time.Time     // rounded down to the hour
 	Every time.Duration // the length of a period in whole hours; 0 is one hour
 	Rules bool          // sums for each rule, in periods of RuleCounts; else for each workspace
+	Rule  RuleName      // with Rules: only this one; the zero value is all of them
 }
 
 // A Count is how often something happened in a period.

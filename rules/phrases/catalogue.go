@@ -28,7 +28,7 @@ var catalogue = [...]table{
 	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consoleSearch, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHours, countries, consoleHealth, consoleEditor, consoleFields, consoleTexts, consoleStory,
 	sentences, sentencesPast, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof, alerts,
-	consoleActivity,
+	consoleActivity, consoleToday,
 }
 
 // events are what each event is called, and what happens when it starts a rule.

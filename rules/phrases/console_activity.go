@@ -30,7 +30,7 @@ var consoleActivity = table{
 	"sentence.failed":    {"failed: %s", "falhou: %s"},
 	"sentence.dealt":     {"failed and was dealt with: %s", "falhou e foi resolvida: %s"},
 	"sentence.uncertain": {"nobody knows whether it arrived: %s", "ninguém sabe se chegou: %s"},
-	"sentence.held":      {"is held: %s", "está retida: %s"},
+	"sentence.held":      {"is held: %s", "está suspensa: %s"},
 	"sentence.stopped":   {"ended early: %s", "terminou antes: %s"},
 	"sentence.cancelled": {"was cancelled: %s", "foi cancelada: %s"},
 

@@ -3,7 +3,7 @@ package phrases
 // consoleHealth are those about the service that the engine depends on.
 var consoleHealth = table{
 	"check.scopes":      {"Scopes", "Escopos"},
-	"need.check.scopes": {"The key of the workspace %s lacks scopes that rules need", "Faltam à chave da empresa %s escopos de que as regras precisam"},
+	"need.check.scopes": {"The key of the workspace %s does not allow all that the rules do", "A chave da empresa %s não permite tudo o que as regras fazem"},
 
 	"check.sends":          {"Messages and changes", "Mensagens e alterações"},
 	"check.reads":          {"Questions to the service", "Perguntas ao serviço"},

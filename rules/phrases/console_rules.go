@@ -3,8 +3,8 @@ package phrases
 // consoleRules put the language of rules into words.
 var consoleRules = table{
 	"rule.whynot":         {"Why it did not fire, in the last 7 days", "Por que não disparou, nos últimos 7 dias"},
-	"rule.unasked":        {"It was not asked about any event in this time. Events whose own content rules it out at once are not counted here; each event's page tells.", "Não foi consultada sobre nenhum evento neste período. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
-	"rule.noreasons":      {"It fired for every event that it was asked about. Events whose own content rules it out at once are not counted here; each event's page tells.", "Disparou para todo evento sobre o qual foi consultada. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
+	"rule.unasked":        {"It was not asked about any event in this time. Events whose own content excludes it at once are not counted here; each event's page tells.", "Não foi consultada sobre nenhum evento neste período. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
+	"rule.noreasons":      {"It fired for every event that it was asked about. Events whose own content excludes it at once are not counted here; each event's page tells.", "Disparou para todo evento sobre o qual foi consultada. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
 	"rule.more":           {"All runs of this rule", "Todas as execuções desta regra"},
 	"rule.lastgood":       {"The last good version goes on.", "A última versão boa continua em uso."},
 	"rule.safety":         {"Safety bounds", "Limites de segurança"},

@@ -4,7 +4,7 @@ package phrases
 var explanations = table{
 	"explain.carries":   {"what the event carries cannot be read: %s", "o que o evento traz não pode ser lido: %s"},
 	"explain.stopped":   {"not decided yet: everything is stopped since %s%s", "ainda não decidido: tudo está parado desde %s%s"},
-	"explain.undecided": {"not decided yet: no engine has come to it", "ainda não decidido: nenhum motor chegou a ele"},
+	"explain.undecided": {"not decided yet: no engine has come to it", "ainda não decidido: o Quando ainda não chegou a ele"},
 
 	"explain.not_loaded":   {"is not loaded", "não está carregada"},
 	"explain.for_another":  {"was not asked: the event is for the rule %s alone", "não foi consultada: o evento é só para a regra %s"},
@@ -38,7 +38,7 @@ var explanations = table{
 	"explain.looped":       {"was not asked, because the rule itself had a part in causing the event", "não foi consultada, porque a própria regra participou da causa do evento"},
 
 	"explain.items":      {"fired: it found %v items, and each of them is an event of its own", "disparou: encontrou %v itens, e cada um deles é um evento próprio"},
-	"explain.forgotten":  {"fired; its run is not in the journal any more", "disparou; a execução já não está no diário"},
+	"explain.forgotten":  {"fired; its run is not in the journal any more", "disparou; a execução já não está no registro"},
 	"explain.fired":      {"fired", "disparou"},
 	"explain.shadow":     {"would have acted: it is in shadow", "teria agido: está em sombra"},
 	"explain.outside":    {"would have acted: this one is outside of its sample of %s", "teria agido: este está fora da amostra de %s"},
@@ -63,7 +63,7 @@ var explanations = table{
 	"explain.state.queued":    {"queued", "na fila"},
 	"explain.state.running":   {"running", "em execução"},
 	"explain.state.waiting":   {"waiting", "esperando"},
-	"explain.state.held":      {"held", "retida"},
+	"explain.state.held":      {"held", "suspensa"},
 	"explain.state.uncertain": {"uncertain", "incerta"},
 	"explain.state.done":      {"done", "concluída"},
 	"explain.state.stopped":   {"stopped", "parada"},

@@ -13,7 +13,7 @@ const (
 
 // backfillProblems are what keeps the backfill from finding everything.
 var backfillProblems = table{
-	BackfillJournal:         {"the journal cannot be used, so nothing is looked for", "o diário não pode ser usado, por isso nada é procurado"},
+	BackfillJournal:         {"the journal cannot be used, so nothing is looked for", "o registro não pode ser usado, por isso nada é procurado"},
 	BackfillKey:             {"the service refuses the key, so what no webhook told is not found", "o serviço recusa a chave, por isso o que nenhum webhook contou não é encontrado"},
 	BackfillScope:           {"the key lacks the scope %s, so %s that no webhook told are not found", "falta à chave o escopo %s, por isso %s que nenhum webhook contou não são encontrados"},
 	BackfillPart:            {"%s that no webhook told could not all be looked for; it is tried again", "%s que nenhum webhook contou não puderam ser todos procurados; será tentado de novo"},

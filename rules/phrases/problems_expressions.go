@@ -117,7 +117,7 @@ var expressionProblems = problemTable{
 	"the slashes are part of the pattern":                                                      "as barras fazem parte do padrão",
 	"the step in line %d gives it; it must come first":                                         "o passo da linha %d é que o dá; ele precisa vir antes",
 	"this is an expression already":                                                            "isto já é uma expressão",
-	"this looks like a secret, and whoever may see the rules or the journal can read it":       "isto parece um segredo, e quem pode ver as regras ou o diário pode lê-lo",
+	"this looks like a secret, and whoever may see the rules or the journal can read it":       "isto parece um segredo, e quem pode ver as regras ou o registro pode lê-lo",
 	"to the same %s again at every tick":                                                       "para os mesmos %s de novo a cada toque",
 	"trailing backslash at end of expression":                                                  "barra invertida no fim",
 	"unexpected %q":                                                                            "%q inesperado",

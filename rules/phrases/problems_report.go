@@ -25,6 +25,6 @@ var reportWords = problemTable{
 	"cards, names of boards and stages":                 "cartões, nomes de quadros e etapas",
 	"the items that the schedule goes through":          "os itens que a agenda percorre",
 	"which chats are our own":                           "quais conversas são nossas",
-	"the webhook, which the engine looks after":         "o webhook, de que o motor cuida",
+	"the webhook, which the engine looks after":         "o webhook, de que o Quando cuida",
 	"events that no webhook told":                       "eventos que nenhum webhook contou",
 }

@@ -36,7 +36,7 @@ var problemWords = problemTable{
 	"and":                            "e",
 	"anything":                       "qualquer coisa",
 	"find it first with `find_card`": "encontre-o antes com `find_card`",
-	"name what happens, as in message.received: the engine registers its webhook itself": "diga o que acontece, como em message.received: o próprio motor registra o seu webhook",
+	"name what happens, as in message.received: the engine registers its webhook itself": "diga o que acontece, como em message.received: o próprio Quando registra o seu webhook",
 	"not enough":                   "faltam",
 	"nothing":                      "nada",
 	"numbers":                      "números",

@@ -56,6 +56,16 @@ func statisticsCounts(c *check) {
 		{From: noon, RuleName: rule, What: journal.CountRuns, Detail: "failed", N: 1},
 		{From: noon, RuleName: rule, What: journal.CountRuns, Detail: journal.CountShadow, N: 1},
 	})
+	byRule := counts
+	counts, err = c.statistics().Counts(c.Context(), journal.CountFilter{Since: noon.Add(-28 * 24 * time.Hour), Every: 24 * time.Hour, Rules: true, Rule: rule})
+	c.ok(err)
+	for i := range counts {
+		counts[i].From = noon // the period of a day begins where Since says
+	}
+	c.equal("counts of one rule", counts, byRule)
+	counts, err = c.statistics().Counts(c.Context(), journal.CountFilter{Rules: true, Rule: journal.RuleName{Workspace: ws, Rule: "other"}})
+	c.ok(err)
+	c.equal("counts of a rule that did nothing", len(counts), 0)
 	counts, err = c.statistics().Counts(c.Context(), journal.CountFilter{Since: at(time.Hour)})
 	c.ok(err)
 	c.equal("counts by the hour", counts, []journal.Count{

@@ -12,16 +12,24 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
+// ruleCounts are the counts of one rule. The index begins with the period, so each period is looked
+// up: a range of periods would read the counts of every rule.
+const ruleCounts = `(SELECT c.* FROM generate_series(greatest($1::bigint, (SELECT min(hour) FROM quando.rule_counts)), (SELECT max(hour) FROM quando.rule_counts), $5::bigint) AS period,
+		LATERAL (SELECT * FROM quando.rule_counts r WHERE r.hour = period AND r.workspace = $3 AND r.rule = $4) c) AS counted`
+
 // Counts returns counts.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
 	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
-	rule, table := `''`, `quando.counts`
+	rule, table, args := `''`, `quando.counts WHERE hour >= $1`, []any{first, every}
 	if f.Rules {
-		rule, table = `rule`, `quando.rule_counts`
 		first, every = first/ledger.RuleHours*ledger.RuleHours, max(every/ledger.RuleHours, 1)*ledger.RuleHours
+		rule, table, args = `rule`, `quando.rule_counts WHERE hour >= $1`, []any{first, every}
+	}
+	if f.Rules && f.Rule != (journal.RuleName{}) {
+		table, args = ruleCounts, append(args, encodeText(f.Rule.Workspace), encodeText(f.Rule.Rule), ledger.RuleHours)
 	}
 	var counts []journal.Count
-	err := j.each(ctx, `SELECT (hour - $1) / $2, workspace, `+rule+`, what, detail, sum(n)::bigint FROM `+table+` WHERE hour >= $1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows pgx.Rows) error {
+	err := j.each(ctx, `SELECT (hour - $1) / $2, workspace, `+rule+`, what, detail, sum(n)::bigint FROM `+table+` GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, args, func(rows pgx.Rows) error {
 		var c journal.Count
 		var period int64
 		err := rows.Scan(&period, text{&c.Workspace}, text{&c.Rule}, &c.What, text{&c.Detail}, &c.N)

@@ -12,16 +12,25 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
+// ruleCounts are the counts of one rule. The index begins with the period, so each period is looked
+// up: a range of periods would read the counts of every rule.
+const ruleCounts = `(WITH RECURSIVE periods (period) AS (
+		SELECT max(?1, (SELECT min(hour) FROM rule_counts)) UNION ALL SELECT period + ?5 FROM periods WHERE period < (SELECT max(hour) FROM rule_counts)
+	) SELECT c.* FROM periods CROSS JOIN rule_counts c ON c.hour = period AND c.workspace = ?3 AND c.rule = ?4)`
+
 // Counts returns counts.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
 	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
-	rule, table := `''`, `counts`
+	rule, table, args := `''`, `counts WHERE hour >= ?1`, []any{first, every}
 	if f.Rules {
-		rule, table = `rule`, `rule_counts`
 		first, every = first/ledger.RuleHours*ledger.RuleHours, max(every/ledger.RuleHours, 1)*ledger.RuleHours
+		rule, table, args = `rule`, `rule_counts WHERE hour >= ?1`, []any{first, every}
+	}
+	if f.Rules && f.Rule != (journal.RuleName{}) {
+		table, args = ruleCounts, append(args, f.Rule.Workspace, f.Rule.Rule, ledger.RuleHours)
 	}
 	var counts []journal.Count
-	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM `+table+` WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
+	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM `+table+` GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, args, func(rows *sql.Rows) error {
 		var c journal.Count
 		var period int64
 		err := rows.Scan(&period, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)

@@ -3,8 +3,10 @@ package picture
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/digest"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
@@ -36,6 +38,16 @@ func HoursOf(counts []journal.Count, now time.Time, hours int) []HourCount {
 	return out
 }
 
+// EndsOf returns the ends that runs had in some hours, in stacking order.
+func EndsOf(hours []HourCount) (ends []string) {
+	for _, end := range Ends {
+		if slices.ContainsFunc(hours, func(h HourCount) bool { return h.N[end] > 0 }) {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
 // Hours draws a bar for each hour.
 func Hours(w words.Language, hours []HourCount) template.HTML {
 	const width, height, left, bottom, top = 760.0, 200.0, 44.0, 24.0, 12.0
@@ -46,12 +58,10 @@ func Hours(w words.Language, hours []HourCount) template.HTML {
 	most = niceMost(most)
 	var s svg
 	room := height - bottom - top
-	for i := range 5 {
-		y := top + room*float64(4-i)/4
+	for i := range 3 {
+		y := top + room*float64(2-i)/2
 		s.line(left, y, width, y, "grid")
-		if most%4 == 0 || i%4 == 0 {
-			s.text(left-6, y+4, "end", "axis", w.Number(most*i/4), 12)
-		}
+		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
 	}
 	step := (width - left) / float64(len(hours))
 	for i, h := range hours {
@@ -99,4 +109,45 @@ func Sparkline(w words.Language, days []int, label string) template.HTML {
 		s.rect(float64(i)*step+1, height-max(part, 1), step-2, max(part, 1), class, w.Number(n))
 	}
 	return s.picture(width, height, "sparkline", label, true)
+}
+
+// Days draws a bar for each day: what started, with what failed in it. A mark above a bar is that
+// the rule was changed on that day.
+func Days(w words.Language, days []digest.Day) template.HTML {
+	const width, height, left, bottom, top = 560.0, 110.0, 36.0, 20.0, 14.0
+	most := 4
+	for _, d := range days {
+		most = max(most, d.Started, d.Failed)
+	}
+	most = niceMost(most)
+	var s svg
+	room := height - bottom - top
+	for i := range 3 {
+		y := top + room*float64(2-i)/2
+		s.line(left, y, width, y, "grid")
+		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
+	}
+	step := (width - left) / float64(len(days))
+	for i, d := range days {
+		x, y := left+float64(i)*step, height-bottom
+		failed := min(d.Failed, d.Started)
+		for _, part := range []struct {
+			n     int
+			class string
+			words string
+		}{{d.Started - failed, "bar end-done", "weeks.started"}, {failed, "bar end-failed", "weeks.failed"}} {
+			if part.n > 0 {
+				tall := max(room*float64(part.n)/float64(most), 1)
+				y -= tall
+				s.rect(x+2, y, step-4, tall, part.class, fmt.Sprintf("%s  %s: %s", w.Day(d.Date), w.T(part.words), w.Number(part.n)))
+			}
+		}
+		if d.Changed {
+			s.rect(x+step/2-3, 2, 6, 6, "mark", w.Day(d.Date)+"  "+w.T("weeks.changed"))
+		}
+		if i%7 == len(days)%7 {
+			s.text(x, height-4, "start", "axis", w.Day(d.Date), 12)
+		}
+	}
+	return s.picture(width, height, "chart", w.T("weeks.chart"), false)
 }

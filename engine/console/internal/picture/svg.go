@@ -26,13 +26,13 @@ func (s *svg) rect(x, y, w, h float64, class, title string) {
 }
 
 func (s *svg) line(x1, y1, x2, y2 float64, class string) {
-	fmt.Fprintf(&s.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
+	fmt.Fprintf(&s.b, `<line x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f" class="%s"/>`, x1, y1, x2, y2, class)
 }
 
 // text writes a text, truncated to so many characters.
 func (s *svg) text(x, y float64, anchor, class, text string, most int) {
 	short := words.Cut(text, most)
-	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s`, x, y, anchor, class, escaped(short))
+	fmt.Fprintf(&s.b, `<text x="%.0f" y="%.0f" text-anchor="%s" class="%s">%s`, x, y, anchor, class, escaped(short))
 	if short != text {
 		fmt.Fprintf(&s.b, `<title>%s</title>`, escaped(text))
 	}
@@ -47,6 +47,6 @@ func (s *svg) picture(w, h float64, class, label string, fixed bool) template.HT
 		size = fmt.Sprintf(` width="%.0f" height="%.0f"`, w, h)
 	}
 	// Everything in it is drawn above, and every text is escaped.
-	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f"%s class="%s" role="img" aria-label="%s">%s</svg>`,
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %.0f %.0f"%s class="%s" role="img" aria-label="%s">%s</svg>`,
 		w, h, size, class, escaped(label), s.b.String())) //nolint:gosec // see above
 }

@@ -34,8 +34,8 @@ func (w Language) Moment(t time.Time) string {
 	return w.DayMonth(t) + t.Format(" 2006 15:04")
 }
 
-// day writes a day: Fri 13 Nov.
-func (w Language) day(t time.Time) string {
+// Day writes a day: Fri 13 Nov.
+func (w Language) Day(t time.Time) string {
 	text := w.T("day."+t.Weekday().String()) + " " + w.DayMonth(t)
 	if t.Year() != w.today(t.Location()).Year() {
 		text += t.Format(" 2006")

@@ -150,7 +150,7 @@ func (w Language) Functions() template.FuncMap {
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
 		"decimal": func(f float64) string { return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"day":     w.day,
+		"day":     w.Day,
 	}
 }
 
@@ -189,6 +189,11 @@ func (w Language) Number(n any) string {
 	parts = append(parts, s)
 	slices.Reverse(parts)
 	return sign + strings.Join(parts, separator)
+}
+
+// Decimal writes a number with so many decimals.
+func (w Language) Decimal(f float64, decimals int) string {
+	return strings.Replace(strconv.FormatFloat(f, 'f', decimals, 64), ".", w.point(), 1)
 }
 
 // Length writes a length of time with the two largest units.
