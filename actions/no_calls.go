@@ -18,8 +18,11 @@ func ForbidCalls(ctx context.Context) (context.Context, *NoCalls) {
 	return context.WithValue(ctx, noCallsKey{}, n), n
 }
 
-// Allow allows calls again.
-func (n *NoCalls) Allow() { n.over.Store(true) }
+// Allow allows calls again. Those that were refused can now be made.
+func (n *NoCalls) Allow() {
+	n.over.Store(true)
+	n.wanted.Store(false)
+}
 
 // Wanted reports whether a call was refused.
 func (n *NoCalls) Wanted() bool { return n.wanted.Load() }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -77,6 +78,7 @@ type deskOptions struct {
 	others    []engine.Workspace // besides the desk's own
 	ahead     time.Duration      // of the service's clock, relative to ours
 	recovery  time.Duration
+	log       *slog.Logger
 }
 
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
@@ -120,7 +122,7 @@ func (d *desk) open() {
 	}
 	w := desktest.Workspace(builtin.Options{Client: d.client, HTTP: d.options.http, Location: saoPaulo}, func() *engine.Engine { return d.engine }, wrap...)
 	w.Safety, w.Timeout, w.Recovery = d.options.safety, d.options.timeout, d.options.recovery
-	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, append([]engine.Workspace{w}, d.options.others...)...))
+	d.engine = must(engine.New(engine.Options{Logger: d.options.log, Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, append([]engine.Workspace{w}, d.options.others...)...))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,6 +86,24 @@ rules:
 	}
 	close(service.answer)
 	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+}
+
+// TestAskedOnceItIsRecorded shows that an event for which the service has to be asked is recorded
+// and decided in one visit, without an error on the way.
+func TestAskedOnceItIsRecorded(t *testing.T) {
+	var log bytes.Buffer
+	d := newDesk(t, `
+rules:
+  - { id: asks, when: message.received, if: "not human_active('1h')", do: [{ log: heard }] }
+`, func(o *deskOptions) { o.log = slog.New(slog.NewTextHandler(&log, nil)) })
+	stop := d.live()
+	d.until("it runs", func() bool { return d.engine.Runs() })
+	d.arrives("m1")
+	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+	stop() // the log is whole then
+	if text := log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
 }
 
 // TestNobodyWaitsForWorkers shows that the sender of an event does not wait for a worker either, if
