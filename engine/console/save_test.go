@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -267,7 +268,7 @@ func TestConflict(t *testing.T) {
 func TestTwins(t *testing.T) {
 	var d *desk
 	other := make(chan int, 1)
-	reads := 0
+	var reads atomic.Int32
 	save := func(file string) int {
 		status, _, _ := d.post("/write/save", "file", file, "rule", "second", "text", greetRules2, "stage", "live")
 		return status
@@ -277,7 +278,7 @@ func TestTwins(t *testing.T) {
 		read := e.Files
 		e.Files = func() ([]*rules.File, error) {
 			list, err := read()
-			if reads++; reads == 2 { // the first has read what it is held against
+			if reads.Add(1) == 3 { // the first has run its tests, and read what it is held against
 				go func() { other <- save("b.yaml") }()
 				select {
 				case status := <-other:
@@ -288,7 +289,7 @@ func TestTwins(t *testing.T) {
 			return list, err
 		}
 	})
-	reads = 0
+	reads.Store(0)
 	if first, second := save("a.yaml"), <-other; first != http.StatusSeeOther || second != http.StatusUnprocessableEntity {
 		t.Errorf("the first was answered %d, the second %d", first, second)
 	}

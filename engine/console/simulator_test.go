@@ -294,7 +294,7 @@ func TestSimulatorByKeys(t *testing.T) {
 	focus(`.clockbar [value="opening"]`)
 	b.sees("next opening · Saturday 09:00")
 	press()
-	b.sees("Sat 2026-11-14 09:00:00")
+	b.sees("Sat 14 Nov 09:00:00")
 	b.sees("end of the next wait · 10:50") // ten minutes of Friday and the rest of two hours
 	focus(`.clockbar [value="wait"]`)
 	press()

@@ -103,7 +103,7 @@ func TestTheSurvey(t *testing.T) {
 			s.jumps("1m")
 			s.adds("write", "2, sorry")
 			s.shows("#live", "label ")
-			s.shows("#live", "create a card done")
+			s.shows("#live", "Call Rosa Prado")
 			if n := s.desk.changed("card", "Call Rosa Prado"); n != 1 {
 				s.t.Errorf("%d cards for a bad mark", n)
 			}
