@@ -132,7 +132,8 @@ func contents(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestInitSteps types what init prints, as it stands, and gets a message answered through a webhook.
+// TestInitSteps types what init prints, as it stands, and gets a message answered through a
+// webhook.
 func TestInitSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

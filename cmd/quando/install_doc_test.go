@@ -13,9 +13,9 @@ import (
 
 var stepBlock = regexp.MustCompile("(?ms)^ +```console\n(.*?)^ +```$")
 
-// TestInstallDoc types the steps of installing in docs/operations.md, from a folder with nothing but
-// an unpacked archive. Where they need root, the machine's folders are below that folder, and the
-// engine is started in the place of systemd.
+// TestInstallDoc types the steps of installing in docs/operations.md, from a folder with nothing
+// but an unpacked archive. Where they need root, the machine's folders are below that folder, and
+// the engine is started in the place of systemd.
 func TestInstallDoc(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

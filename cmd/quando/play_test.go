@@ -121,8 +121,8 @@ traces: { endpoint: "`+real.URL+`" }
 	}
 }
 
-// TestPlayReloads: a rule is in use when it is saved, with what it names; one with a mistake is told
-// on the terminal and in the console, and goes on as it was.
+// TestPlayReloads: a rule is in use when it is saved, with what it names; one with a mistake is
+// told on the terminal and in the console, and goes on as it was.
 func TestPlayReloads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	greeting := func(text string) string {
@@ -173,8 +173,8 @@ func TestPlayKeeps(t *testing.T) {
 	}
 }
 
-// TestPlayExamples plays the examples where there are no rules of one's own, and says what cannot be
-// played.
+// TestPlayExamples plays the examples where there are no rules of one's own, and says what cannot
+// be played.
 func TestPlayExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	g := startGame(t, "--at", "2026-11-13 20:00")

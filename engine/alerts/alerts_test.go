@@ -399,8 +399,8 @@ func TestFullDisk(t *testing.T) {
 	d.told(first)
 }
 
-// TestTwoTellers shows that of two processes with one journal one tells, and the other goes on where
-// the first has ended.
+// TestTwoTellers shows that of two processes with one journal one tells, and the other goes on
+// where the first has ended.
 func TestTwoTellers(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

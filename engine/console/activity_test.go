@@ -143,8 +143,8 @@ func TestActivityPages(t *testing.T) {
 	}
 }
 
-// TestChosenRuns shows that several runs are tried again, dealt with or cancelled at once, that each
-// is audited, and that only operators do it.
+// TestChosenRuns shows that several runs are tried again, dealt with or cancelled at once, that
+// each is audited, and that only operators do it.
 func TestChosenRuns(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, guarded)

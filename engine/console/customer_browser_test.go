@@ -19,7 +19,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// newCustomer lets João wait for an answer from Friday until Saturday, with the rules of the examples.
+// newCustomer lets João wait for an answer from Friday until Saturday, with the rules of the
+// examples.
 func newCustomer(t testing.TB) *desk {
 	t.Helper()
 	d := newDesk(t)
@@ -124,8 +125,8 @@ func TestCustomerInWords(t *testing.T) {
 	}
 }
 
-// TestCustomerInABrowser shows that the answer stands there without a click, that a click on another
-// line changes it alone, and that what happens meanwhile is appended.
+// TestCustomerInABrowser shows that the answer stands there without a click, that a click on
+// another line changes it alone, and that what happens meanwhile is appended.
 func TestCustomerInABrowser(t *testing.T) {
 	d := newCustomer(t)
 	b := newBrowser(t, d.serve())

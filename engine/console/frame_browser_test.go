@@ -93,8 +93,8 @@ func (b *browser) slash() {
 	}
 }
 
-// TestSearch finds by name, phone, protocol, rule, number of a run and text, without JavaScript, and
-// says so if there is nothing.
+// TestSearch finds by name, phone, protocol, rule, number of a run and text, without JavaScript,
+// and says so if there is nothing.
 func TestSearch(t *testing.T) {
 	d := newDesk(t)
 	d.says(marina, "Marina Souza", "Oi, preciso de um abacaxi")

@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// plainPages are the pages that say nothing but what a person at the desk would say, but for what is
-// folded under Technical details.
+// plainPages are the pages that say nothing but what a person at the desk would say, but for what
+// is folded under Technical details.
 func (d *desk) plainPages() []string {
 	list := []string{"/", "/activity", "/activity?noise=1", "/runs", "/events", "/rules"}
 	for _, r := range d.set.Rules {

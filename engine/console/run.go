@@ -332,8 +332,8 @@ type wayView struct {
 	Steps []pathView
 }
 
-// runPicture draws the path of a run into the rule's own picture; nil where the version that the run
-// follows cannot be read.
+// runPicture draws the path of a run into the rule's own picture; nil where the version that the
+// run follows cannot be read.
 func (c *Console) runPicture(q *request, r *journal.Run) ([]pathView, error) {
 	space := c.workspaces[r.Workspace]
 	if space == nil || space.catalog() == nil {

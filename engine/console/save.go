@@ -84,8 +84,8 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
 }
 
-// saveRight saves files, or returns the problems that this would cause. Of two concurrent saves, the
-// second is checked against the first.
+// saveRight saves files, or returns the problems that this would cause. Of two concurrent saves,
+// the second is checked against the first.
 func (c *Console) saveRight(q *request, by store.Change, files ...*draftFile) (wrong rules.Problems, err error) {
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()

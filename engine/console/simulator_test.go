@@ -242,8 +242,8 @@ func TestSimulatorIsLive(t *testing.T) {
 	b.sees("Still there?")
 }
 
-// TestSimulatorByKeys plays a customer and the team, and lets time pass, with the keyboard alone, on
-// a wide screen and on a phone.
+// TestSimulatorByKeys plays a customer and the team, and lets time pass, with the keyboard alone,
+// on a wide screen and on a phone.
 func TestSimulatorByKeys(t *testing.T) {
 	t.Parallel()
 	d := newPlayground(t)

@@ -1,7 +1,7 @@
 package phrases
 
-// consoleStory are the texts of a customer's page and of the list of customers. Arguments with names
-// are those that the story fills in.
+// consoleStory are the texts of a customer's page and of the list of customers. Arguments with
+// names are those that the story fills in.
 var consoleStory = table{
 	"customers.title":    {"Customers", "Clientes"},
 	"story.crumb":        {"Story", "História"},

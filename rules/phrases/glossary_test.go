@@ -54,8 +54,8 @@ var (
 	yamlKey      = regexp.MustCompile(`[a-z_]+: [a-z_]+`) // what a rule's text says
 )
 
-// TestGlossary holds the texts to docs/glossary.md: each says a thing in its word, in both languages,
-// and none says a word that the glossary does without.
+// TestGlossary holds the texts to docs/glossary.md: each says a thing in its word, in both
+// languages, and none says a word that the glossary does without.
 func TestGlossary(t *testing.T) {
 	t.Parallel()
 	all := map[string]texts{}

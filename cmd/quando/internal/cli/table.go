@@ -10,8 +10,8 @@ import (
 const TableWidth = 100
 
 // A Table is rows under a header, each with further lines below it. It measures what characters
-// take on a terminal, which text/tabwriter does not: colours take no space, and some characters take
-// two columns. Nothing is cut: on a terminal the further lines are wrapped at its width.
+// take on a terminal, which text/tabwriter does not: colours take no space, and some characters
+// take two columns. Nothing is cut: on a terminal the further lines are wrapped at its width.
 type Table struct {
 	Head []string
 	rows []tableRow

@@ -252,8 +252,8 @@ func parseStart(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("--at %q is not a time: write 20:00, or 2026-11-13 17:40", text)
 }
 
-// startOf returns now or, while the first calendar of the rules is closed, when it opens: waits that
-// count opening hours would otherwise not be seen until then.
+// startOf returns now or, while the first calendar of the rules is closed, when it opens: waits
+// that count opening hours would otherwise not be seen until then.
 func startOf(set *rules.Set, now time.Time) (start time.Time, why string) {
 	now = now.Truncate(time.Second)
 	for _, name := range slices.Sorted(maps.Keys(set.Calendars)) {

@@ -100,8 +100,8 @@ func (f *listFlags) check() error {
 	return cli.CheckOutput(f.output)
 }
 
-// narrow returns the conversation that is asked for, if there is one, and refuses the name of a rule
-// that is neither loaded nor recorded.
+// narrow returns the conversation that is asked for, if there is one, and refuses the name of a
+// rule that is neither loaded nor recorded.
 func (f *listFlags) narrow(cmd *cobra.Command, v *view.View) (journal.Who, error) {
 	if f.rule != "" {
 		if err := v.KnownRule(cmd, f.workspace, f.rule); err != nil {

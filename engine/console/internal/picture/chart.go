@@ -48,6 +48,15 @@ func EndsOf(hours []HourCount) (ends []string) {
 	return ends
 }
 
+// scale draws lines at nothing, half and all of the most, with their numbers at the left.
+func (s *svg) scale(w words.Language, left, right, top, room float64, most int) {
+	for i := range 3 {
+		y := top + room*float64(2-i)/2
+		s.line(left, y, right, y, "grid")
+		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
+	}
+}
+
 // Hours draws a bar for each hour.
 func Hours(w words.Language, hours []HourCount) template.HTML {
 	const width, height, left, bottom, top = 760.0, 200.0, 44.0, 24.0, 12.0
@@ -58,11 +67,7 @@ func Hours(w words.Language, hours []HourCount) template.HTML {
 	most = niceMost(most)
 	var s svg
 	room := height - bottom - top
-	for i := range 3 {
-		y := top + room*float64(2-i)/2
-		s.line(left, y, width, y, "grid")
-		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
-	}
+	s.scale(w, left, width, top, room, most)
 	step := (width - left) / float64(len(hours))
 	for i, h := range hours {
 		x, y := left+float64(i)*step, height-bottom
@@ -122,11 +127,7 @@ func Days(w words.Language, days []digest.Day) template.HTML {
 	most = niceMost(most)
 	var s svg
 	room := height - bottom - top
-	for i := range 3 {
-		y := top + room*float64(2-i)/2
-		s.line(left, y, width, y, "grid")
-		s.text(left-6, y+4, "end", "axis", w.Number(most*i/2), 12)
-	}
+	s.scale(w, left, width, top, room, most)
 	step := (width - left) / float64(len(days))
 	for i, d := range days {
 		x, y := left+float64(i)*step, height-bottom

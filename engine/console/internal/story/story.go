@@ -120,8 +120,9 @@ func (t *Teller) Tell(p Past) Story {
 	return s
 }
 
-// Find returns the line with an id, or else the one that people ask about: what somebody should look
-// at if that is of the last day, the newest thing that a rule did, or that a rule had a part in.
+// Find returns the line with an id, or else the one that people ask about: what somebody should
+// look at if that is of the last day, the newest thing that a rule did, or that a rule had a part
+// in.
 func (s *Story) Find(id string) *Line {
 	for i := range s.Waiting {
 		if s.Waiting[i].ID == id {

@@ -347,8 +347,8 @@ func readRemind(f form.Form, list []form.Step) (n int) {
 	return n
 }
 
-// Purpose returns what a rule is for, as its shape tells: the name of the block that its steps have,
-// route for one that passes conversations on, else nothing.
+// Purpose returns what a rule is for, as its shape tells: the name of the block that its steps
+// have, route for one that passes conversations on, else nothing.
 func Purpose(f form.Form) string {
 	for i := range f.Do {
 		if name, n := blockAt(f, f.Do[i:]); n > 0 {
