@@ -90,7 +90,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	d.Sandbox, d.address = desktest.Start(t, func(o *sandbox.Options) { o.Frozen, o.Transport = friday.Add(d.options.ahead), d.options.deliver })
 	d.key = service.Secret(d.address.APIKey)
 	d.set = desktest.Compile(t, text)
-	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]journal.State)}
+	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]seenRun)}
 	d.open()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.register()

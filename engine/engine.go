@@ -26,7 +26,8 @@ type Options struct {
 }
 
 // An Observer is told what happens, for metrics and live views. Many goroutines call it at once,
-// and it must not block.
+// and it must not block. What it is told of a lane can arrive out of order: a visit releases the
+// lane before it tells.
 type Observer interface {
 	// Decided is called with an event and its verdicts, once they are recorded.
 	Decided(e *journal.Event)

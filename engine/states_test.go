@@ -3,6 +3,7 @@ package engine_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,26 @@ type stateWatch struct {
 	t     *testing.T
 	drawn map[[2]journal.State]bool
 	mu    sync.Mutex
-	last  map[string]journal.State
+	last  map[string]seenRun
+}
+
+// A seenRun is a run as the observer saw it last.
+type seenRun struct {
+	state    journal.State
+	progress [3]int
+}
+
+// progressOf returns how far a run has come: the steps it has reached, the attempts at the last of
+// them, and whether that one has ended.
+func progressOf(r *journal.Run) [3]int {
+	if len(r.Steps) == 0 {
+		return [3]int{}
+	}
+	last, ended := r.Steps[len(r.Steps)-1], 0
+	if last.State.Finished() {
+		ended = 1
+	}
+	return [3]int{r.Reached(), last.Attempts, ended}
 }
 
 func (w *stateWatch) Began(r *journal.Run, _ *journal.Event) { w.Changed(r) }
@@ -41,8 +61,12 @@ func (w *stateWatch) Began(r *journal.Run, _ *journal.Event) { w.Changed(r) }
 func (w *stateWatch) Changed(r *journal.Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	from := w.last[r.Key]
-	w.last[r.Key] = r.State
+	seen, progress := w.last[r.Key], progressOf(r)
+	if seen.state != "" && slices.Compare(progress[:], seen.progress[:]) < 0 {
+		return // the visit after the one that tells this was faster to tell
+	}
+	from := seen.state
+	w.last[r.Key] = seenRun{r.State, progress}
 	if from == r.State || from == "" && w.reachable(r.State) {
 		return
 	}

@@ -176,10 +176,12 @@ func TestOwnChangeOfWhatIsNotShown(t *testing.T) {
 	profile.Conversation.SectorID = nil
 	d := newDesk(t, `
 rules:
-  - { id: it, when: message.received, do: [{ set_sector: Sales }] }
+  - { id: it, when: kanban.card.created, if: 'card.title == "Offer"', do: [{ set_sector: Sales }] }
   - { id: watch, when: conversation.updated, do: [{ log: x }] }
 `, func(o *deskOptions) { o.profile = &profile })
 	d.customer(ana, "hello")
+	d.pass(time.Minute)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Offer", Conversation: ana}))
 	d.pass(time.Minute)
 	d.expect("PUT /conversations/{id}/sector")
 	d.wantOutcomes("watch", journal.Fired, journal.Own)
