@@ -10,10 +10,9 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/form"
-	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -152,73 +151,27 @@ func (f *draftFile) ownEnds(text string) string {
 	return text
 }
 
-// path is the path of the file, or of the future file, as in the loader.
-func (f *draftFile) path() string {
-	name := f.file
-	if name == "" {
-		name = "new.yaml"
-	}
-	return f.space.Editing.Store.Path(name)
+// shared returns the file for what checks it.
+func (f *draftFile) shared() *draft.File {
+	return &draft.File{Place: f.space.place(), Name: f.file, Text: f.text}
 }
+
+// place is where the rules of a workspace are written.
+func (w *Workspace) place() draft.Place {
+	return draft.Place{Store: w.Editing.Store, Files: w.Editing.Files, Rules: w.Editing.Rules, Used: func() *rules.Set { return w.book().Set }}
+}
+
+// path is the path of the file, or of the future file, as in the loader.
+func (f *draftFile) path() string { return f.shared().Path() }
 
 // check returns the problems of the text, by itself and with the other files.
 func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, error) {
-	others, err := f.others()
-	if err != nil {
-		return nil, nil, err
-	}
-	parsed := rules.Parse(f.path(), []byte(f.text))
-	set, problems, err := rules.CompileContext(ctx, parsed.Beside(others), f.space.Editing.Rules)
-	if err != nil {
-		return nil, nil, err
-	}
-	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
-	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
+	return f.shared().Check(ctx)
 }
 
-// others returns the other files.
-func (f *draftFile) others() ([]*rules.File, error) {
-	all, err := f.space.Editing.Files()
-	if err != nil {
-		return nil, err
-	}
-	own := f.path()
-	return slices.DeleteFunc(all, func(o *rules.File) bool { return o.Name == own }), nil
-}
-
-// duplicateIDs reports rules whose ids other files have.
-func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
-	standing := f.space.book().Set
-	for _, r := range set.Rules {
-		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
-			problems = append(problems, r.Problem(source.Error, phrases.Sprintf("the rule %q stands in another file too", r.ID), phrases.Sprintf("choose another id")))
-		}
-	}
-	return problems
-}
-
-// newProblems returns the problems that saving this file would add: its own errors, and those that
-// it causes in others.
+// newProblems returns the problems that saving this file would add.
 func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
-	all, err := f.space.Editing.Files()
-	if err != nil {
-		return nil, err
-	}
-	others, err := f.others()
-	if err != nil {
-		return nil, err
-	}
-	_, now, err := rules.CompileContext(ctx, all, f.space.Editing.Rules)
-	if err != nil {
-		return nil, err
-	}
-	_, then, err := rules.CompileContext(ctx, append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(then, func(p rules.Problem) bool {
-		return p.Severity != source.Error || p.File != f.path() && slices.ContainsFunc(now, p.Equal)
-	}), nil
+	return f.shared().NewProblems(ctx)
 }
 
 // ids lists the rules of the text, also those that are wrong, in its order.
@@ -257,20 +210,7 @@ func (f *draftFile) choose(ids []string) {
 
 // withStage returns the text with its rule at a stage.
 func (f *draftFile) withStage(stage rules.Stage) (string, error) {
-	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
-	if err != nil {
-		return "", err
-	}
-	now := fields.Stage
-	if now == "" {
-		now = string(rules.Live)
-	}
-	if now == string(stage) {
-		return f.text, nil
-	}
-	fields.Stage = string(stage)
-	text, err := form.Write(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule, fields)
-	return string(text), err
+	return f.shared().WithStage(f.rule, stage)
 }
 
 // open reads the file of a rule, as it stands.
@@ -308,15 +248,8 @@ func (w *Workspace) openFile(name string) (*draftFile, error) {
 
 // freeName returns a name for the file of a new rule.
 func (w *Workspace) freeName(id string) string {
-	for i := 1; ; i++ {
-		name := id + ".yaml"
-		if i > 1 {
-			name = id + "-" + strconv.Itoa(i) + ".yaml"
-		}
-		if _, err := w.Editing.Store.Read(name); err != nil && !errors.Is(err, store.ErrName) { // as quando.yaml, which is the configuration's
-			return name
-		}
-	}
+	place := w.place()
+	return place.FreeName(id)
 }
 
 // freeID returns an id that no rule has.

@@ -84,24 +84,18 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 		return nil, cmp.Or(err, errNotFound)
 	}
 	v := &testsView{Faults: faults}
-	for _, test := range proof.TestsOf(set, rule) {
-		one := testView{Name: engine.Harmless(test.Name), Key: test.Name}
-		tested := proof.SetFor(set, test, rule)
-		if faults {
-			test = proof.WithFaults(test)
-		}
-		safety := rules.TestSafety{PerConversation: f.space.Safety.PerConversation, Messages: f.space.Safety.Messages}
-		r, err := ruletest.Run(ctx, ruletest.Options{Set: tested, Media: f.space.Editing.Media, Location: f.space.Location, Safety: safety, NoFaults: !faults}, test)
+	safety := rules.TestSafety{PerConversation: f.space.Safety.PerConversation, Messages: f.space.Safety.Messages}
+	results, err := proof.RunTests(ctx, ruletest.Options{Set: set, Media: f.space.Editing.Media, Location: f.space.Location, Safety: safety, NoFaults: !faults}, rule)
+	if err != nil && (!errors.Is(err, context.DeadlineExceeded) || q.ctx().Err() != nil) {
+		return nil, err
+	}
+	for _, r := range results {
+		one := testView{Name: engine.Harmless(r.Test.Name), Key: r.Test.Name, OK: r.OK, Unrun: r.Unrun}
 		switch {
-		case errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil:
-			one.Unrun = true
-		case err != nil:
-			return nil, err
 		case r.OK:
-			one.OK = true
 			v.Passed++
-		default:
-			one.Why = proof.Why(q.words(), &r)
+		case !r.Unrun:
+			one.Why = proof.Why(q.words(), &r.Result)
 		}
 		v.Tests = append(v.Tests, one)
 	}
@@ -110,11 +104,7 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 
 // whole compiles the text with all other files, their rules and tests included.
 func (f *draftFile) whole(ctx context.Context) (*rules.Set, error) {
-	others, err := f.others()
-	if err != nil {
-		return nil, err
-	}
-	set, _, err := rules.CompileContext(ctx, append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	set, _, err := f.shared().Whole(ctx)
 	return set, err
 }
 

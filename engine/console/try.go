@@ -11,19 +11,16 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console/internal/proof"
-	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Bounds of a trial: a person waits for it, and the engine shares the machine.
 const (
-	tryDays   = 14
-	tryEvents = 2000
-	tryTime   = 20 * time.Second
-	tryShown  = 100
-	tryMost   = 2               // concurrent trials, of different persons
-	tryWait   = 5 * time.Second // for one of these
+	tryTime  = 20 * time.Second
+	tryShown = 100
+	tryMost  = 2               // concurrent trials, of different persons
+	tryWait  = 5 * time.Second // for one of these
 )
 
 // tryView is what a trial found.
@@ -155,18 +152,13 @@ func (c *Console) writePast(q *request) error {
 		if err != nil {
 			return nil, err
 		}
-		since, bounded, err := c.lastEvents(ctx, f.space.Name, q.now)
-		if err != nil {
-			return nil, err
-		}
 		used := f.inUse()
 		before := (&rules.Set{}).With()
 		if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
 			before = used
 		}
-		r, err := backtest.Diff(ctx, backtest.Options{
-			Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location, Since: since, Until: q.now, Only: true,
-		}, before, set)
+		o := backtest.Options{Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location}
+		r, bounded, err := proof.Past(ctx, o, q.now, before, set)
 		if err != nil {
 			return nil, err
 		}
@@ -188,17 +180,6 @@ func (f *draftFile) inUse() *rules.Set {
 		return set.With(r)
 	}
 	return set.With()
-}
-
-// lastEvents returns the start of the recorded events to try: the last days, or fewer if that would
-// take too long.
-func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (since time.Time, bounded bool, err error) {
-	since = now.Add(-tryDays * 24 * time.Hour)
-	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
-	if err != nil || len(list) < tryEvents {
-		return since, false, err
-	}
-	return list[len(list)-1].ReceivedAt, true, nil
 }
 
 // pastView describes what a rule would have done.
