@@ -101,11 +101,19 @@ var editorRoutes = []route{
 const (
 	maxBody     = 64 << 10
 	maxFileBody = 1 << 20
+
+	maxAssistantBody = maxFileBody + 64<<10 // arguments of a call, and what is around them
 )
+
+// assistantPath is where assistants are answered.
+const assistantPath = "/mcp"
 
 func bodyBound(path string) int64 {
 	if path == "/write/upload" {
 		return maxUpload
+	}
+	if path == assistantPath {
+		return maxAssistantBody
 	}
 	if strings.HasPrefix(path, "/write/") || path == "/tests" {
 		return maxFileBody
@@ -128,6 +136,7 @@ func (c *Console) serve() http.Handler {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		static.ServeHTTP(w, r)
 	})
+	mux.HandleFunc(assistantPath, c.assistant)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.answer(w, r, route{role: Viewer, handle: func(*Console, *request) error { return errNotFound }})
 	})
