@@ -144,32 +144,37 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 // in use on the same events.
 func (c *Console) writePast(q *request) error {
 	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
-		e := f.space.Editing
-		if e.Desk == nil {
-			return nil, problem(http.StatusConflict, "try.nopast")
-		}
-		desk, err := e.Desk(ctx)
-		if err != nil {
-			return nil, err
-		}
-		used := f.inUse()
-		before := (&rules.Set{}).With()
-		if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
-			before = used
-		}
-		o := backtest.Options{Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location}
-		r, bounded, err := proof.Past(ctx, o, q.now, before, set)
-		if err != nil {
-			return nil, err
-		}
-		v := c.pastView(q, f, r)
-		v.Bounded, v.Used = bounded, len(used.Rules) > 0
-		v.Unchanged = v.Used && len(before.Rules) == 0
-		if v.Used && !v.Unchanged {
-			c.compareView(q, f, v, proof.Compare(r))
-		}
-		return v, nil
+		return c.past(ctx, q, f, set)
 	})
+}
+
+// past says what a rule would have done on the last events, beside the version in use.
+func (c *Console) past(ctx context.Context, q *request, f *draftFile, set *rules.Set) (*tryView, error) {
+	e := f.space.Editing
+	if e.Desk == nil {
+		return nil, problem(http.StatusConflict, "try.nopast")
+	}
+	desk, err := e.Desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := f.inUse()
+	before := (&rules.Set{}).With()
+	if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
+		before = used
+	}
+	o := backtest.Options{Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location}
+	r, bounded, err := proof.Past(ctx, o, q.now, before, set)
+	if err != nil {
+		return nil, err
+	}
+	v := c.pastView(q, f, r)
+	v.Bounded, v.Used = bounded, len(used.Rules) > 0
+	v.Unchanged = v.Used && len(before.Rules) == 0
+	if v.Used && !v.Unchanged {
+		c.compareView(q, f, v, proof.Compare(r))
+	}
+	return v, nil
 }
 
 // inUse returns a set with only the rule as it is in use, live or in shadow; none if it is not.
