@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,5 +72,38 @@ func TestRunAnswersAssistants(t *testing.T) {
 	r, err = viewer.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose", Arguments: map[string]any{"rule": "third", "text": text, "why": "x"}})
 	if err != nil || !r.IsError {
 		t.Errorf("a viewer proposes: %v %v", r, err)
+	}
+}
+
+// TestMCP shows that quando mcp works on a project in which no engine has run yet, with the rights
+// of an editor, and ends when the assistant leaves.
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "quando.yaml"), []byte("service: { base_url: \"${NOT_SET}\", api_key: \"${NOT_SET}\" }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(t.Context(), []string{"mcp", "--config", filepath.Join(folder, "quando.yaml")}, fromClient, toClient, io.Discard)
+	}()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "rules:\n  - id: first\n    when: message.received\n    limit: { times: 1, per: 12h }\n    do: [{ send_message: hello }]\n"
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose", Arguments: map[string]any{"rule": "first", "text": text, "why": "a greeting", "stage": "shadow"}})
+	if err != nil || r.IsError {
+		t.Fatal(r, err)
+	}
+	if saved, err := os.ReadFile(filepath.Join(folder, "rules", "first.yaml")); err != nil || !strings.Contains(string(saved), "stage: shadow") {
+		t.Errorf("%s %v", saved, err)
+	}
+	_ = session.Close()
+	_ = toServer.Close()
+	if code := <-done; code != 0 {
+		t.Errorf("it ends with %d", code)
 	}
 }
