@@ -1,11 +1,11 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -26,7 +26,7 @@ tests:
       contacts: [{ name: Marina, phone: "+5511988887777" }]
     steps:
       - { customer: Marina, says: obrigada }
-      - { at: +10m, expect: [send_message] }
+      - { at: +10m, expect: [send_message, send_message] } # the first is of the rule hello
 `
 
 // proposes keeps a proposal as an assistant makes it.
@@ -71,10 +71,9 @@ func TestProposal(t *testing.T) {
 	b.open("/proposal?workspace=default&file=thanks.yaml")
 	b.follow(`form[action="/proposal/accept"] button`)
 	b.sees("It acts from the next event on.")
-	before := len(d.Effects())
 	d.says(bento, "Bento", "obrigado!")
-	if effects := fmt.Sprint(d.Effects()[before:]); !strings.Contains(effects, "Nós é que agradecemos!") {
-		t.Errorf("the accepted rule does not act: %v", effects)
+	if runs := must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "thanks"})); len(runs) != 1 || runs[0].Stage != rules.Live || runs[0].State != journal.Done {
+		t.Errorf("the accepted rule does not act: %+v", runs)
 	}
 	if page := d.page("/proposals"); !strings.Contains(page, "No proposal waits.") {
 		t.Error(page)
@@ -89,12 +88,6 @@ func TestProposal(t *testing.T) {
 func TestProposalOfALiveRule(t *testing.T) {
 	d := newEditorDesk(t)
 	shorter := strings.Replace(greetRules, "Hello, ", "Hi, ", 1)
-	seen := func() string {
-		page := d.page("/proposal?workspace=default&file=hello.yaml")
-		_, rest, _ := strings.Cut(page, `name="seen" value="`)
-		value, _, _ := strings.Cut(rest, `"`)
-		return strings.ReplaceAll(value, "&#43;", "+")
-	}
 	d.proposes("hello.yaml", "hello", shorter, false)
 	if page := d.page("/proposal?workspace=default&file=hello.yaml"); !strings.Contains(page, "Hi, ") || !strings.Contains(page, `class="changed"`) {
 		t.Errorf("the change is not shown:\n%s", page)
@@ -102,7 +95,7 @@ func TestProposalOfALiveRule(t *testing.T) {
 	if status, _, _ := d.post("/proposal/accept", "file", "hello.yaml", "seen", "2026-01-01T00:00:00Z"); status != http.StatusConflict {
 		t.Errorf("what was not seen is accepted: %d", status)
 	}
-	if status, _, header := d.post("/proposal/decline", "file", "hello.yaml", "seen", seen()); status != http.StatusSeeOther || header.Get("Location") != "/proposals?said=declined" {
+	if status, _, header := d.post("/proposal/decline", "file", "hello.yaml", "seen", d.seen("hello.yaml")); status != http.StatusSeeOther || header.Get("Location") != "/proposals?said=declined" {
 		t.Error(status, header)
 	}
 	if d.read("hello.yaml") != greetRules {
@@ -114,12 +107,12 @@ func TestProposalOfALiveRule(t *testing.T) {
 
 	red := shorter + "tests:\n  - name: it fails\n    start: 2026-11-13T10:00:00-03:00\n    given: { contacts: [{ name: Marina, phone: \"+5511988887777\" }] }\n    steps:\n      - { customer: Marina, says: oi }\n      - { at: +10m, expect: [] }\n"
 	d.proposes("hello.yaml", "hello", red, false)
-	if status, body, _ := d.post("/proposal/accept", "file", "hello.yaml", "seen", seen()); status != http.StatusUnprocessableEntity || !strings.Contains(body, "it fails") {
+	if status, body, _ := d.post("/proposal/accept", "file", "hello.yaml", "seen", d.seen("hello.yaml")); status != http.StatusUnprocessableEntity || !strings.Contains(body, "it fails") {
 		t.Errorf("a red test does not hold it back: %d", status)
 	}
 
 	d.proposes("hello.yaml", "hello", shorter, false)
-	old := seen()
+	old := d.seen("hello.yaml")
 	d.write("hello.yaml", greetRules+"# by hand\n")
 	d.mustReload()
 	if status, _, _ := d.post("/proposal/accept", "file", "hello.yaml", "seen", old); status != http.StatusConflict || !strings.Contains(d.read("hello.yaml"), "Hello, ") {
@@ -127,9 +120,17 @@ func TestProposalOfALiveRule(t *testing.T) {
 	}
 
 	d.proposes("hello.yaml", "hello", shorter, false)
-	if status, body, header := d.post("/proposal/accept", "file", "hello.yaml", "seen", seen()); status != http.StatusSeeOther || header.Get("Location") != "/rules/default/hello?said=saved.live" || !strings.Contains(d.read("hello.yaml"), "Hi, ") {
+	if status, body, header := d.post("/proposal/accept", "file", "hello.yaml", "seen", d.seen("hello.yaml")); status != http.StatusSeeOther || header.Get("Location") != "/rules/default/hello?said=saved.live" || !strings.Contains(d.read("hello.yaml"), "Hi, ") {
 		t.Errorf("%d %s", status, body)
 	}
+}
+
+// seen returns what the page of a proposal sends with a decision.
+func (d *desk) seen(file string) string {
+	d.t.Helper()
+	_, rest, _ := strings.Cut(d.page("/proposal?workspace=default&file="+file), `name="seen" value="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return strings.ReplaceAll(value, "&#43;", "+")
 }
 
 func (d *desk) mustReload() {
