@@ -79,6 +79,7 @@ func newRoot() *cobra.Command {
 		servercmd.NewHealth(),   // ask whether it is alive, or able to record
 		servercmd.NewWebhook(),  // look after the service's webhook
 		servercmd.NewAlerts(),   // try the alerts to the team
+		servercmd.NewMCP(),      // let an assistant read, prove and propose rules
 		servercmd.NewPassword(), // hash a password for the console
 		servercmd.NewVersion(),  // print which build this is
 		doctor.New(),            // look for what is wrong, and say how to mend it

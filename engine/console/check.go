@@ -128,7 +128,7 @@ func (c *Console) writeComplete(q *request) error {
 		return err
 	}
 	if q.r.PostForm.Has("before") { // of an expression by itself
-		return q.json(c.names(f.space, f.space.book().Set).Completer().InExpression(q.r.PostFormValue("before")))
+		return q.json(f.space.Names(f.space.book().Set).Completer().InExpression(q.r.PostFormValue("before")))
 	}
 	line, err := strconv.Atoi(q.r.PostFormValue("line"))
 	column, err2 := strconv.Atoi(q.r.PostFormValue("column"))
@@ -143,7 +143,7 @@ func (c *Console) writeComplete(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.json(c.names(f.space, set).Completer().At(f.text, line, column))
+	return q.json(f.space.Names(set).Completer().At(f.text, line, column))
 }
 
 // check says everything about a text.
@@ -239,15 +239,15 @@ func viewProblems(w words.Language, problems rules.Problems) []problemView {
 	return list
 }
 
-// names gathers what a rule can name.
-func (c *Console) names(space *Workspace, set *rules.Set) *ruleeditor.Names {
-	e := space.Editing
+// Names gathers what a rule can name; a set may have calendars that are not in use yet.
+func (w *Workspace) Names(set *rules.Set) *ruleeditor.Names {
+	e := w.Editing
 	m := &ruleeditor.Names{Catalogue: form.NewCatalogue(e.Rules.Catalog)}
 	if e.Choices != nil {
 		m.Choices = e.Choices()
 	}
 	names := map[string]bool{}
-	for _, calendars := range []*rules.Set{space.book().Set, set} {
+	for _, calendars := range []*rules.Set{w.book().Set, set} {
 		for name := range calendars.Calendars {
 			names[name] = true
 		}

@@ -80,6 +80,10 @@ type Options struct {
 	Alerts     func(ctx context.Context) ([]alerts.Status, error)
 	TestAlerts func(ctx context.Context) []alerts.Result
 
+	// Assistants answers an assistant at /mcp, whose token was checked. Nil is that there is no such
+	// address.
+	Assistants func(w http.ResponseWriter, r *http.Request, who Assistant)
+
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil means no log

@@ -10,10 +10,9 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/form"
-	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -152,83 +151,28 @@ func (f *draftFile) ownEnds(text string) string {
 	return text
 }
 
-// path is the path of the file, or of the future file, as in the loader.
-func (f *draftFile) path() string {
-	name := f.file
-	if name == "" {
-		name = "new.yaml"
-	}
-	return f.space.Editing.Store.Path(name)
+// shared returns the file for what checks it.
+func (f *draftFile) shared() *draft.File {
+	return &draft.File{Place: f.space.place(), Name: f.file, Text: f.text}
 }
+
+// place is where the rules of a workspace are written.
+func (w *Workspace) place() draft.Place {
+	return draft.Place{Store: w.Editing.Store, Files: w.Editing.Files, Rules: w.Editing.Rules, Used: func() *rules.Set { return w.book().Set }}
+}
+
+// path is the path of the file, or of the future file, as in the loader.
+func (f *draftFile) path() string { return f.shared().Path() }
 
 // check returns the problems of the text, by itself and with the other files.
 func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, error) {
-	others, err := others(f)
-	if err != nil {
-		return nil, nil, err
-	}
-	parsed := rules.Parse(f.path(), []byte(f.text))
-	set, problems, err := rules.CompileContext(ctx, parsed.Beside(others), f.space.Editing.Rules)
-	if err != nil {
-		return nil, nil, err
-	}
-	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
-	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
+	return f.shared().Check(ctx)
 }
 
-// others returns the files besides some of one workspace.
-func others(files ...*draftFile) ([]*rules.File, error) {
-	all, err := files[0].space.Editing.Files()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(o *rules.File) bool { return isOneOf(files, o.Name) }), nil
-}
-
-func isOneOf(files []*draftFile, path string) bool {
-	return slices.ContainsFunc(files, func(f *draftFile) bool { return f.path() == path })
-}
-
-// duplicateIDs reports rules whose ids other files have.
-func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
-	standing := f.space.book().Set
-	for _, r := range set.Rules {
-		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
-			problems = append(problems, r.Problem(source.Error, phrases.Sprintf("the rule %q stands in another file too", r.ID), phrases.Sprintf("choose another id")))
-		}
-	}
-	return problems
-}
-
-// newProblems returns the problems that saving files of one workspace would add: their own errors,
-// and those that they cause in others.
-func newProblems(ctx context.Context, files ...*draftFile) (rules.Problems, error) {
-	e := files[0].space.Editing
-	all, err := e.Files()
-	if err != nil {
-		return nil, err
-	}
-	_, now, err := rules.CompileContext(ctx, all, e.Rules)
-	if err != nil {
-		return nil, err
-	}
-	next, err := others(files...)
-	if err != nil {
-		return nil, err
-	}
-	_, then, err := rules.CompileContext(ctx, withFiles(next, files...), e.Rules)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(then, func(p rules.Problem) bool {
-		return p.Severity != source.Error || !isOneOf(files, p.File) && slices.ContainsFunc(now, p.Equal)
-	}), nil
-}
-
-// withFiles adds the texts of drafts to other files.
-func withFiles(list []*rules.File, files ...*draftFile) []*rules.File {
+// sharedFiles returns files for what checks them together.
+func sharedFiles(files []*draftFile) (list []*draft.File) {
 	for _, f := range files {
-		list = append(list, rules.Parse(f.path(), []byte(f.text)))
+		list = append(list, f.shared())
 	}
 	return list
 }
@@ -269,20 +213,7 @@ func (f *draftFile) choose(ids []string) {
 
 // withStage returns the text with its rule at a stage.
 func (f *draftFile) withStage(stage rules.Stage) (string, error) {
-	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
-	if err != nil {
-		return "", err
-	}
-	now := fields.Stage
-	if now == "" {
-		now = string(rules.Live)
-	}
-	if now == string(stage) {
-		return f.text, nil
-	}
-	fields.Stage = string(stage)
-	text, err := form.Write(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule, fields)
-	return string(text), err
+	return f.shared().WithStage(f.rule, stage)
 }
 
 // open reads the file of a rule, as it stands.
@@ -320,15 +251,8 @@ func (w *Workspace) openFile(name string) (*draftFile, error) {
 
 // freeName returns a name for the file of a new rule.
 func (w *Workspace) freeName(id string) string {
-	for i := 1; ; i++ {
-		name := id + ".yaml"
-		if i > 1 {
-			name = id + "-" + strconv.Itoa(i) + ".yaml"
-		}
-		if _, err := w.Editing.Store.Read(name); err != nil && !errors.Is(err, store.ErrName) { // as quando.yaml, which is the configuration's
-			return name
-		}
-	}
+	place := w.place()
+	return place.FreeName(id)
 }
 
 // freeID returns an id that no rule has.

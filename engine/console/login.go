@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/console/internal/words"
@@ -98,6 +99,12 @@ type (
 	User = session.User
 	// A Role is a set of permissions. Each includes those before it.
 	Role = session.Role
+
+	// An Assistant is an assistant whose token was checked.
+	Assistant = session.Assistant
+
+	// An AssistantToken is the token of an assistant.
+	AssistantToken = session.AssistantToken
 )
 
 // The roles.
@@ -119,3 +126,23 @@ func HashPassword(password string) (string, error) { return session.HashPassword
 
 // CheckHash refuses what is no hash of a password, without telling what it is.
 func CheckHash(text string) error { return session.CheckHash(text) }
+
+// SumToken returns the hash of an assistant's token; one that begins with sha256: is a hash already.
+func SumToken(token string) ([32]byte, error) { return session.SumToken(token) }
+
+// assistant lets an assistant in that has a token of its own; those of people do not count here.
+func (c *Console) assistant(w http.ResponseWriter, r *http.Request) {
+	who, refused := c.gate.IdentifyAssistant(r, c.log)
+	switch {
+	case c.options.Assistants == nil || len(c.gate.Assistants) == 0:
+		http.Error(w, "no assistant has a token: mcp.tokens of the configuration gives one", http.StatusNotFound)
+	case refused:
+		w.Header().Set("Retry-After", strconv.FormatInt(60-c.now().Unix()%60, 10))
+		http.Error(w, "there were too many wrong tokens from your address: try again in a minute", http.StatusTooManyRequests)
+	case who == nil:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="quando"`)
+		http.Error(w, "Authorization: Bearer with a token of mcp.tokens is needed", http.StatusUnauthorized)
+	default:
+		c.options.Assistants(w, r, *who)
+	}
+}

@@ -45,7 +45,7 @@ const layout = "layout.html"
 // pages are the templates, one for each page.
 var pages = []string{
 	"today", "rules", "rule", "list", "run", "event", "conversations", "conversation", "calendars", "calendar", "hours", "health", "audit", "simulator", "login", "again", "paused", "error",
-	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage",
+	"begin", "blanks", "write", "history", "totest", "delete", "deleted", "start", "variables", "search", "partspage", "proposals", "proposal",
 }
 
 // ownAssets are what the style sheets and scripts are called that only some pages need.

@@ -94,6 +94,10 @@ var editorRoutes = []route{
 	{"GET /parts", Editor, (*Console).parts},
 	{"GET /deleted", Viewer, (*Console).deleted},
 	{"POST /deleted", Editor, (*Console).bringBack},
+	{"GET /proposals", Editor, (*Console).proposals},
+	{"GET /proposal", Editor, (*Console).proposal},
+	{"POST /proposal/accept", Editor, (*Console).acceptProposal},
+	{"POST /proposal/decline", Editor, (*Console).declineProposal},
 	{"GET /history", Viewer, (*Console).history},
 	{"POST /history/restore", Editor, (*Console).restore},
 	{"GET /events/{event}/test", Editor, (*Console).eventTest},
@@ -105,11 +109,19 @@ var editorRoutes = []route{
 const (
 	maxBody     = 64 << 10
 	maxFileBody = 1 << 20
+
+	maxAssistantBody = maxFileBody + 64<<10 // arguments of a call, and what is around them
 )
+
+// assistantPath is where assistants are answered.
+const assistantPath = "/mcp"
 
 func bodyBound(path string) int64 {
 	if path == "/write/upload" {
 		return maxUpload
+	}
+	if path == assistantPath {
+		return maxAssistantBody
 	}
 	if strings.HasPrefix(path, "/write/") || path == "/tests" {
 		return maxFileBody
@@ -132,6 +144,7 @@ func (c *Console) serve() http.Handler {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		static.ServeHTTP(w, r)
 	})
+	mux.HandleFunc(assistantPath, c.assistant)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		c.answer(w, r, route{role: Viewer, handle: func(*Console, *request) error { return errNotFound }})
 	})

@@ -25,6 +25,8 @@ type rulesPage struct {
 	Files   []brokenFile // what could not be read and has no id
 	Edits   bool         // the user may write rules
 
+	Proposals int // that wait for a person
+
 	Workspace   string // the only one that is listed; empty is all
 	Query       string
 	Stages      []optionView
@@ -151,6 +153,9 @@ func (c *Console) rules(q *request) error {
 			continue
 		}
 		p.Edits = p.Edits || q.editable(w.Name)
+		if q.editable(w.Name) {
+			p.Proposals += len(c.waiting(q, w))
+		}
 		p.Files = append(p.Files, q.brokenFiles(w)...)
 		for _, row := range c.ruleRows(q, w, find.text) {
 			p.All++

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
@@ -90,7 +91,7 @@ func (c *Console) saveRight(q *request, by store.Change, files ...*draftFile) (w
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()
 		defer c.saving.Unlock()
-		if wrong, err = newProblems(ctx, files...); err != nil || len(wrong) > 0 {
+		if wrong, err = draft.NewProblems(ctx, sharedFiles(files)...); err != nil || len(wrong) > 0 {
 			return err
 		}
 		for _, f := range files {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/ruletest"
@@ -84,23 +85,17 @@ func (c *Console) runTests(ctx context.Context, q *request, f *draftFile, faults
 		return nil, cmp.Or(err, errNotFound)
 	}
 	v := &testsView{Faults: faults}
-	for _, test := range proof.TestsOf(set, rule) {
-		one := testView{Name: engine.Harmless(test.Name), Key: test.Name}
-		tested := proof.SetFor(set, test, rule)
-		if faults {
-			test = proof.WithFaults(test)
-		}
-		r, err := ruletest.Run(ctx, c.testOptions(f.space, tested, faults), test)
+	results, err := proof.RunTests(ctx, c.testOptions(f.space, set, faults), rule)
+	if err != nil && (!errors.Is(err, context.DeadlineExceeded) || q.ctx().Err() != nil) {
+		return nil, err
+	}
+	for _, r := range results {
+		one := testView{Name: engine.Harmless(r.Test.Name), Key: r.Test.Name, OK: r.OK, Unrun: r.Unrun}
 		switch {
-		case errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil:
-			one.Unrun = true
-		case err != nil:
-			return nil, err
 		case r.OK:
-			one.OK = true
 			v.Passed++
-		default:
-			one.Why = proof.Why(q.words(), &r)
+		case !r.Unrun:
+			one.Why = proof.Why(q.words(), &r.Result)
 		}
 		v.Tests = append(v.Tests, one)
 	}
@@ -115,11 +110,7 @@ func (c *Console) testOptions(w *Workspace, set *rules.Set, faults bool) ruletes
 
 // whole compiles the texts of drafts with all other files, their rules and tests included.
 func whole(ctx context.Context, files ...*draftFile) (*rules.Set, error) {
-	list, err := others(files...)
-	if err != nil {
-		return nil, err
-	}
-	set, _, err := rules.CompileContext(ctx, withFiles(list, files...), files[0].space.Editing.Rules)
+	set, _, err := draft.Whole(ctx, sharedFiles(files)...)
 	return set, err
 }
 

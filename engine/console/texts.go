@@ -62,7 +62,7 @@ func (c *Console) writeText(q *request) error {
 		}
 		return q.json(textAnswer{Preview: preview, None: preview == nil})
 	}
-	names := c.names(f.space, f.space.book().Set)
+	names := f.space.Names(f.space.book().Set)
 	return q.json(textAnswer{Chips: maker.TextChips(fields, path, text), Insertable: maker.Insertable(fields, path, names.Calendars, names.Of("sector"))})
 }
 
@@ -132,7 +132,7 @@ func (c *Console) previewOfPast(ctx context.Context, q *request, f *draftFile, s
 	if err != nil {
 		return nil, err
 	}
-	since, _, err := c.lastEvents(ctx, f.space.Name, q.now)
+	since, _, err := proof.LastEvents(ctx, c.options.Journal, f.space.Name, q.now)
 	if err != nil {
 		return nil, err
 	}

@@ -11,19 +11,16 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console/internal/proof"
-	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Bounds of a trial: a person waits for it, and the engine shares the machine.
 const (
-	tryDays   = 14
-	tryEvents = 2000
-	tryTime   = 20 * time.Second
-	tryShown  = 100
-	tryMost   = 2               // concurrent trials, of different persons
-	tryWait   = 5 * time.Second // for one of these
+	tryTime  = 20 * time.Second
+	tryShown = 100
+	tryMost  = 2               // concurrent trials, of different persons
+	tryWait  = 5 * time.Second // for one of these
 )
 
 // tryView is what a trial found.
@@ -147,37 +144,37 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 // in use on the same events.
 func (c *Console) writePast(q *request) error {
 	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
-		e := f.space.Editing
-		if e.Desk == nil {
-			return nil, problem(http.StatusConflict, "try.nopast")
-		}
-		desk, err := e.Desk(ctx)
-		if err != nil {
-			return nil, err
-		}
-		since, bounded, err := c.lastEvents(ctx, f.space.Name, q.now)
-		if err != nil {
-			return nil, err
-		}
-		used := f.inUse()
-		before := (&rules.Set{}).With()
-		if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
-			before = used
-		}
-		r, err := backtest.Diff(ctx, backtest.Options{
-			Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location, Since: since, Until: q.now, Only: true,
-		}, before, set)
-		if err != nil {
-			return nil, err
-		}
-		v := c.pastView(q, f, r)
-		v.Bounded, v.Used = bounded, len(used.Rules) > 0
-		v.Unchanged = v.Used && len(before.Rules) == 0
-		if v.Used && !v.Unchanged {
-			c.compareView(q, f, v, proof.Compare(r))
-		}
-		return v, nil
+		return c.past(ctx, q, f, set)
 	})
+}
+
+// past says what a rule would have done on the last events, beside the version in use.
+func (c *Console) past(ctx context.Context, q *request, f *draftFile, set *rules.Set) (*tryView, error) {
+	e := f.space.Editing
+	if e.Desk == nil {
+		return nil, problem(http.StatusConflict, "try.nopast")
+	}
+	desk, err := e.Desk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := f.inUse()
+	before := (&rules.Set{}).With()
+	if unchanged := used.Rule(f.rule) != nil && used.Rule(f.rule).Version == set.Rule(f.rule).Version; !unchanged {
+		before = used
+	}
+	o := backtest.Options{Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location}
+	r, bounded, err := proof.Past(ctx, o, q.now, before, set)
+	if err != nil {
+		return nil, err
+	}
+	v := c.pastView(q, f, r)
+	v.Bounded, v.Used = bounded, len(used.Rules) > 0
+	v.Unchanged = v.Used && len(before.Rules) == 0
+	if v.Used && !v.Unchanged {
+		c.compareView(q, f, v, proof.Compare(r))
+	}
+	return v, nil
 }
 
 // inUse returns a set with only the rule as it is in use, live or in shadow; none if it is not.
@@ -188,17 +185,6 @@ func (f *draftFile) inUse() *rules.Set {
 		return set.With(r)
 	}
 	return set.With()
-}
-
-// lastEvents returns the start of the recorded events to try: the last days, or fewer if that would
-// take too long.
-func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (since time.Time, bounded bool, err error) {
-	since = now.Add(-tryDays * 24 * time.Hour)
-	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
-	if err != nil || len(list) < tryEvents {
-		return since, false, err
-	}
-	return list[len(list)-1].ReceivedAt, true, nil
 }
 
 // pastView describes what a rule would have done.

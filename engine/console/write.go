@@ -114,7 +114,7 @@ var pickerWords = []string{
 
 func (c *Console) studioLists(q *request, f *draftFile) studioLists {
 	w := q.words()
-	names := c.names(f.space, f.space.book().Set)
+	names := f.space.Names(f.space.book().Set)
 	maker := studioMaker(w, f)
 	out := studioLists{Names: map[string][]string{}, Stages: []Choice{}, Verbs: maker.Verbs(), Events: maker.Events(), Days: maker.Days(), Blocks: maker.Blocks(), Words: map[string]string{}}
 	for _, kind := range []string{"label", "sector", "person", "teammate", "channel", "board", "stage", "calendar", "media"} {

@@ -22,10 +22,11 @@ import (
 
 // The reasons why a change is refused.
 var (
-	ErrReadOnly = errors.New("the rules are kept read-only by the configuration")
-	ErrChanged  = errors.New("the file has changed since it was opened")
-	ErrName     = errors.New("no rule file can have this name")
-	ErrLarge    = fmt.Errorf("a rule file has at most %d KiB", source.MaxBytes>>10)
+	ErrReadOnly  = errors.New("the rules are kept read-only by the configuration")
+	ErrChanged   = errors.New("the file has changed since it was opened")
+	ErrName      = errors.New("no rule file can have this name")
+	ErrProposals = fmt.Errorf("%d proposals wait already: accept or decline some of them first", maxProposals)
+	ErrLarge     = fmt.Errorf("a rule file has at most %d KiB", source.MaxBytes>>10)
 )
 
 // Options say where the files are. Path is required.

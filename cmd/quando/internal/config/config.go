@@ -49,6 +49,7 @@ type Config struct {
 		TLS       *bool  // whether it is encrypted as listen is; nil is where it is not a loopback address
 		PublicURL string // under which people open it; may be empty
 	}
+	MCP    MCP
 	Alerts Alerts
 	Traces struct{ Endpoint string } // of the collector; the environment may name it too
 	Log    struct {
@@ -206,7 +207,7 @@ func (c *Config) Path(p string) string {
 
 // settings lists every key of the file with the field that it sets.
 func (c *Config) settings() settings {
-	s := append(c.Workspace.settings(), c.Alerts.settings()...)
+	s := append(append(c.Workspace.settings(), c.Alerts.settings()...), c.MCP.settings()...)
 	return append(s, settings{
 		{"listen", address(&c.Listen)},
 		{"tls.cert", text(&c.TLS.Cert)},

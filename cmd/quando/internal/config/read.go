@@ -134,7 +134,7 @@ func (d *reader) environment(prefix string, all settings) {
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 		value, set := d.lookup(name)
-		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers", "people"}, s.path) {
+		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers", "people", "mcp.tokens"}, s.path) {
 			continue
 		}
 		s.read(d, source.Text("$"+name, value))

@@ -43,12 +43,15 @@ func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 			Name: u.Name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText, Profile: u.Client.Profile(), Simulator: simulator, Editing: p.editing(c, u, b),
 		})
 	}
+	if err := p.addAssistants(c, &o); err != nil {
+		return nil, err
+	}
 	return console.New(o)
 }
 
 // access returns who may use the console.
 func access(c *config.Config) console.Access {
-	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded}
+	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded, Assistants: c.MCP.Tokens}
 }
 
 // logAccess logs the console's access rules. Behind a proxy, no login is rarely intended.

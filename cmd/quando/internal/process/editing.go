@@ -12,18 +12,20 @@ import (
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
 	"github.com/quandohq/quando/rules/templates"
+	"github.com/quandohq/quando/service"
 )
 
 // editing is what the console needs to write the rules of a workspace.
 func (p *Process) editing(c *config.Config, u *Unit, b *Book) *console.Editing {
-	now := func() time.Time {
-		if p.now != nil {
-			return p.now()
-		}
-		return time.Now()
-	}
+	e := newEditing(c, u.NamedWorkspace, b, p.journal, u.Client.Profile(), p.present)
+	e.Reload = func() error { _, err := b.Load(false, false); return err }
+	return e
+}
+
+// newEditing is what writing the rules of a workspace needs, with or without an engine.
+func newEditing(c *config.Config, w config.NamedWorkspace, b *Book, j storage.Journal, profile *service.Profile, now func() time.Time) *console.Editing {
 	return &console.Editing{
-		Store: store.New(store.Options{Path: u.RulesPath, Except: u.Except, ReadOnly: c.Console.ReadOnly, Now: now}),
+		Store: store.New(store.Options{Path: w.RulesPath, Except: w.Except, ReadOnly: c.Console.ReadOnly, Now: now}),
 		Files: func() ([]*rules.File, error) {
 			r, err := b.Read()
 			if err != nil {
@@ -32,23 +34,22 @@ func (p *Process) editing(c *config.Config, u *Unit, b *Book) *console.Editing {
 			return r.files, nil
 		},
 		Rules:   b.Options,
-		Reload:  func() error { _, err := b.Load(false, false); return err },
-		Choices: func() []console.Choice { return p.choices(u) },
+		Choices: func() []console.Choice { return choices(w, j) },
 		Desk: func(ctx context.Context) (backtest.Desk, error) {
-			return storage.NewOfflineDesk(ctx, p.journal, u.Name, u.Client.Profile())
+			return storage.NewOfflineDesk(ctx, j, w.Name, profile)
 		},
-		Schemas: builtin.Schemas(), Media: config.MediaFolder(config.MediaPath(u.RulesPath)), Templates: galleryTemplates(),
+		Schemas: builtin.Schemas(), Media: config.MediaFolder(config.MediaPath(w.RulesPath)), Templates: galleryTemplates(),
 	}
 }
 
 // choices lists whom rules can write to, and what the service has, as the journal has kept it.
-func (p *Process) choices(u *Unit) (list []console.Choice) {
-	for _, name := range u.People.Names() {
+func choices(w config.NamedWorkspace, j storage.Journal) (list []console.Choice) {
+	for _, name := range w.People.Names() {
 		list = append(list, console.Choice{Kind: "teammate", Name: name})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	snapshot, err := storage.Names(ctx, p.journal, u.Name)
+	snapshot, err := storage.Names(ctx, j, w.Name)
 	if err != nil {
 		return list // then there is nothing else to choose from
 	}

@@ -3,11 +3,14 @@
 package proof
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
 )
 
 // A Reached is a customer whom a rule would have reached, and what it would have done.
@@ -23,6 +26,34 @@ type Difference struct {
 	Gone    []Reached // only the version in use reaches them
 	Other   []Reached // both reach them, with something else or at another time
 	Unknown int       // events of which the record does not say what one of the two would have done
+}
+
+// Bounds of what is looked at of the past: a person waits, and the engine shares the machine.
+const (
+	pastDays   = 14
+	pastEvents = 2000
+)
+
+// LastEvents returns since when recorded events are looked at: the last days, or fewer if there are
+// too many events in them.
+func LastEvents(ctx context.Context, j journal.Reader, workspace string, now time.Time) (since time.Time, bounded bool, err error) {
+	since = now.Add(-pastDays * 24 * time.Hour)
+	list, err := j.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: pastEvents})
+	if err != nil || len(list) < pastEvents {
+		return since, false, err
+	}
+	return list[len(list)-1].ReceivedAt, true, nil
+}
+
+// Past works out what a rule would have done on the last events, beside what another version of it
+// would have done.
+func Past(ctx context.Context, o backtest.Options, now time.Time, before, rule *rules.Set) (r *backtest.Result, bounded bool, err error) {
+	o.Until, o.Only = now, true
+	if o.Since, bounded, err = LastEvents(ctx, o.Journal, o.Workspace, now); err != nil {
+		return nil, false, err
+	}
+	r, err = backtest.Diff(ctx, o, before, rule)
+	return r, bounded, err
 }
 
 // sameMoment is how far apart two effects are that count as one moment.

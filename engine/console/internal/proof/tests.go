@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,6 +92,32 @@ func unindented(lines []string) string {
 		b.WriteString(strings.TrimPrefix(line, strings.Repeat(" ", indent)))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// A TestResult is what came of a test.
+type TestResult struct {
+	ruletest.Result
+	Unrun bool // the time was over
+}
+
+// RunTests runs the tests of a rule; the options have the whole set. Where the time is over it
+// returns those that it did not suffice for as unrun, and the context's error.
+func RunTests(ctx context.Context, o ruletest.Options, rule *rules.Rule) (list []TestResult, err error) {
+	set := o.Set
+	for _, test := range TestsOf(set, rule) {
+		o.Set = SetFor(set, test, rule)
+		told := test
+		if !o.NoFaults {
+			told = WithFaults(test)
+		}
+		r, err := ruletest.Run(ctx, o, told)
+		if err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+		r.Test = test
+		list = append(list, TestResult{r, err != nil})
+	}
+	return list, ctx.Err()
 }
 
 // WithFaults returns a test with the faults that it names, or with all where it names none.

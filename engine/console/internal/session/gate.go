@@ -54,6 +54,8 @@ type Access struct {
 	// ForwardedFor is the header in which a proxy passes the client's address, such as
 	// X-Forwarded-For; empty without a proxy. A client that can bypass the proxy can forge it.
 	ForwardedFor string
+
+	Assistants map[string]AssistantToken // by their names; none is that no assistant comes in
 }
 
 // A User is a user of the console.
@@ -99,6 +101,9 @@ func New(a Access, now func() time.Time) (*Gate, error) {
 	}
 	if near := g.loopback && len(a.Hosts) == 0 && a.ForwardedFor == ""; !near && a.Token != "" && utf8.RuneCountInString(a.Token) < tokenLeast {
 		return nil, fmt.Errorf("console.token has less than %d characters, and others than this machine may try some: take one that `openssl rand -hex 32` prints", tokenLeast)
+	}
+	if err := a.checkAssistants(); err != nil {
+		return nil, err
 	}
 	for name, u := range a.Users {
 		if _, err := parseHash(u.Password); err != nil {

@@ -1,0 +1,35 @@
+package phrases
+
+// consoleAssistants are the texts about assistants and what they propose.
+var consoleAssistants = table{
+	"proposals.title":     {"Proposals", "Propostas"},
+	"proposals.help":      {"Rules that an assistant has proposed. None of them acts until a person makes it live.", "Regras que um assistente propôs. Nenhuma age até que uma pessoa a ative."},
+	"proposals.none":      {"No proposal waits.", "Nenhuma proposta espera."},
+	"proposals.wait.one":  {"%s proposal waits", "%s proposta espera"},
+	"proposals.wait.many": {"%s proposals wait", "%s propostas esperam"},
+	"proposals.look":      {"Look at it", "Ver"},
+	"proposals.stale":     {"The rule has been changed since this was proposed. It can only be declined.", "A regra mudou desde esta proposta. Ela só pode ser recusada."},
+	"proposals.accept":    {"Make it live", "Ativar"},
+	"proposals.decline":   {"Decline", "Recusar"},
+	"proposals.decide":    {"Made live, the rule acts on customers from the next event on. Declined, everything stays as it is now; a draft stays a draft.", "Ativada, a regra age sobre clientes a partir do próximo evento. Recusada, tudo fica como está; um rascunho continua rascunho."},
+	"proposals.by":        {"proposed by %s: %s", "proposta de %s: %s"},
+	"said.declined":       {"The proposal was declined.", "A proposta foi recusada."},
+
+	"audit.decline":            {"declined a proposal", "recusou uma proposta"},
+	"audit.assistant.language": {"read the language", "leu a linguagem"},
+	"audit.assistant.names":    {"read the names of the desk", "leu os nomes da empresa"},
+	"audit.assistant.rules":    {"listed rules", "listou regras"},
+	"audit.assistant.rule":     {"read a rule", "leu uma regra"},
+	"audit.assistant.check":    {"checked a rule", "verificou uma regra"},
+	"audit.assistant.test":     {"tested a rule", "testou uma regra"},
+	"audit.assistant.try":      {"tried a rule", "experimentou uma regra"},
+	"audit.assistant.backtest": {"tried a rule on the past", "experimentou uma regra no passado"},
+	"audit.assistant.diff":     {"compared a rule with the one in use", "comparou uma regra com a que está em uso"},
+	"audit.assistant.explain":  {"asked why", "perguntou por quê"},
+	"audit.assistant.runs":     {"listed runs", "listou execuções"},
+	"audit.assistant.events":   {"listed events", "listou eventos"},
+	"audit.assistant.propose":  {"proposed a rule", "propôs uma regra"},
+	"audit.assistant.resource": {"read a document", "leu um documento"},
+	"audit.assistant.prompt":   {"asked for a text to begin with", "pediu um texto para começar"},
+	"audit.assistant.refused":  {"was refused", "foi recusado"},
+}
