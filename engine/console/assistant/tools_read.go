@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/docs"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/engine/console/internal/proof"
 	"github.com/quandohq/quando/rules"
 )
