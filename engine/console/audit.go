@@ -75,43 +75,51 @@ type changeView struct {
 }
 
 const (
-	changesMost   = 8
-	changesBack   = 7 * 24 * time.Hour
-	changesSearch = 60 // audit entries that are read for them
+	changesMost  = 8
+	changesBack  = 7 * 24 * time.Hour
+	changesPage  = 60 // audit entries that are read at a time
+	changesPages = 10 // assistants leave many that change nothing
 )
 
 // changesLately says what people changed in the last days, the newest first. What did not work was
-// no change.
+// no change, nor is what somebody only read.
 func (c *Console) changesLately(q *request) (list []changeView, err error) {
-	found, err := c.options.Journal.Audits(q.ctx(), 0, changesSearch)
-	if err != nil {
-		return nil, err
-	}
 	type act struct {
 		at                 int64
 		who, subject, what string
 	}
 	seen := map[act]bool{} // requests for several runs are one act
-	for _, e := range found {
-		if q.now.Sub(e.At) > changesBack || len(list) == changesMost {
-			break
+	before := int64(0)
+	for range changesPages {
+		found, err := c.options.Journal.Audits(q.ctx(), before, changesPage)
+		if err != nil {
+			return nil, err
 		}
-		if e.What == "failed" {
-			what, _, _ := strings.Cut(e.Detail, ": ")
-			seen[act{at: e.At.UnixMicro(), who: e.Who, subject: e.Subject, what: what}] = true
-			continue
-		}
-		if !q.words().Knows("changed."+e.What) || seen[act{at: e.At.UnixMicro(), who: e.Who, subject: e.Subject, what: e.What}] {
-			continue
-		}
-		if strings.HasPrefix(e.Subject, "run ") {
-			together := act{at: e.At.UnixMicro(), who: e.Who, what: e.What}
-			if seen[together] {
+		for _, e := range found {
+			before = e.ID
+			if q.now.Sub(e.At) > changesBack || len(list) == changesMost {
+				return list, nil
+			}
+			if e.What == "failed" {
+				what, _, _ := strings.Cut(e.Detail, ": ")
+				seen[act{at: e.At.UnixMicro(), who: e.Who, subject: e.Subject, what: what}] = true
 				continue
 			}
-			seen[together] = true
+			if !q.words().Knows("changed."+e.What) || seen[act{at: e.At.UnixMicro(), who: e.Who, subject: e.Subject, what: e.What}] {
+				continue
+			}
+			if strings.HasPrefix(e.Subject, "run ") {
+				together := act{at: e.At.UnixMicro(), who: e.Who, what: e.What}
+				if seen[together] {
+					continue
+				}
+				seen[together] = true
+			}
+			list = append(list, c.changeView(q, e))
 		}
-		list = append(list, c.changeView(q, e))
+		if len(found) < changesPage {
+			break
+		}
 	}
 	return list, nil
 }

@@ -107,6 +107,7 @@ type page struct {
 	Nonce   string
 	Rules   bool   // it is about rules and their texts
 	Studio  bool   // a rule is shown on its rail
+	Proof   bool   // what a rule would do is shown beside it
 	Charts  bool   // it has figures over days
 	Own     string // what its own style sheet and script are called; empty is none
 	Body    any
@@ -119,7 +120,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Charts: name == "today" || name == "write" || name == "rule", Own: ownAssets[name], Body: body, Asks: q.console.gate.Asks(),
+		Title: title, Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Rules: nav == "rules", Studio: name == "write" || name == "rule", Proof: name == "write" || name == "rule" || name == "proposal", Charts: name == "today" || name == "write" || name == "rule", Own: ownAssets[name], Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator

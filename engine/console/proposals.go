@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -24,6 +25,8 @@ type proposalView struct {
 	Workspace, File, Rule, Name string
 	Many                        bool // there are several workspaces
 	Who, Why                    string
+	Said                        string // whose proposal it is
+	Standing                    string // the page of the rule as it stands; empty if there is none
 	At                          time.Time
 	Stage                       rules.Stage // at which it is saved; empty if it only waits
 	Stale                       bool        // the file has changed since
@@ -68,6 +71,13 @@ func (c *Console) waiting(q *request, w *Workspace) (list []proposalView) {
 		if p.Saved && v.Stale {
 			continue
 		}
+		v.Said = q.words().T("proposals.said", strings.TrimPrefix(v.Who, "assistant "))
+		if of, ok := strings.CutPrefix(v.Who, "assistant of "); ok {
+			v.Said = q.words().T("proposals.said.of", of)
+		}
+		if set := w.book().Set; set.Rule(p.Rule) != nil || brokenOf(set, p.Rule) != nil {
+			v.Standing = c.ruleView(w.Name, p.Rule).Link
+		}
 		if p.Saved {
 			v.Stage = rules.Stage(p.Stage)
 		}
@@ -77,6 +87,24 @@ func (c *Console) waiting(q *request, w *Workspace) (list []proposalView) {
 		list = append(list, v)
 	}
 	slices.SortStableFunc(list, func(a, b proposalView) int { return b.At.Compare(a.At) })
+	return list
+}
+
+// proposalNeeds are the proposals that the user can decide on.
+func (c *Console) proposalNeeds(q *request) (list []need) {
+	for i := range c.options.Workspaces {
+		w := &c.options.Workspaces[i]
+		if !q.editable(w.Name) {
+			continue
+		}
+		for _, v := range c.waiting(q, w) {
+			n := need{Key: "proposal " + w.Name + "/" + v.File, Title: q.words().T("need.proposal", v.Name), Detail: v.Said, Link: v.Link, Go: &linkView{Label: q.words().T("proposals.look"), Link: v.Link}}
+			if v.Why != "" {
+				n.Detail += ": " + v.Why
+			}
+			list = append(list, n)
+		}
+	}
 	return list
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
@@ -53,9 +56,10 @@ func TestProposal(t *testing.T) {
 	d.says(marina, "Marina", "muito obrigada")
 	d.proposes("thanks.yaml", "thanks", proposedRules, true)
 	for path, texts := range map[string][]string{
+		"/":          {"A rule is proposed: Thank who thanks", "The assistant claude proposed this: people"},
 		"/rules":     {"1 proposal waits"},
 		"/proposals": {"Thank who thanks", "assistant claude"},
-		"/proposal?workspace=default&file=thanks.yaml": {"people should feel &lt;b&gt;seen", "one answer to thanks", "Nós é que agradecemos!", "It would have reached 1 people", "Make it live", "Decline"},
+		"/proposal?workspace=default&file=thanks.yaml": {"people should feel &lt;b&gt;seen", "one answer to thanks", "Nós é que agradecemos!", "It would have reached 1 person", "Make it live", "Decline"},
 	} {
 		page := d.page(path)
 		for _, text := range texts {
@@ -68,12 +72,28 @@ func TestProposal(t *testing.T) {
 		t.Fatal("looking at a proposal changes it")
 	}
 	b := newBrowser(t, d.serve())
+	b.narrow("/proposals", "/proposal?workspace=default&file=thanks.yaml")
+	for _, lang := range words.Languages {
+		b.theme("light")
+		d.languageCookie(b, lang.Code)
+		b.do(chromedp.EmulateViewport(1280, 800))
+		b.open("/proposals")
+		b.isGood("proposals", lang.Code)
+		b.open("/proposal?workspace=default&file=thanks.yaml")
+		b.isGood("proposal", lang.Code)
+		b.do(chromedp.EmulateViewport(390, 800))
+		b.isGood("phone-proposal", lang.Code)
+	}
+	d.languageCookie(b, words.Languages[0].Code)
 	b.open("/proposal?workspace=default&file=thanks.yaml")
 	b.follow(`form[action="/proposal/accept"] button`)
 	b.sees("It acts from the next event on.")
 	d.says(bento, "Bento", "obrigado!")
 	if runs := must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "thanks"})); len(runs) != 1 || runs[0].Stage != rules.Live || runs[0].State != journal.Done {
 		t.Errorf("the accepted rule does not act: %+v", runs)
+	}
+	if page := d.page("/"); strings.Contains(page, "is proposed") {
+		t.Error("Today still asks for a decision")
 	}
 	if page := d.page("/proposals"); !strings.Contains(page, "No proposal waits.") {
 		t.Error(page)

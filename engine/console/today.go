@@ -357,7 +357,7 @@ func (c *Console) needs(q *request) ([]need, error) {
 		}
 		list = append(list, n)
 	}
-	return list, nil
+	return append(list, c.proposalNeeds(q)...), nil
 }
 
 // heldNeed is about a hold.

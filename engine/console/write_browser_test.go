@@ -80,7 +80,7 @@ func TestAPersonWrites(t *testing.T) {
 	b.written("per: 12h")
 
 	b.click("#tab-past")
-	b.sees("It would have reached 1 people, with 1 messages")
+	b.sees("It would have reached 1 person, with 1 message:")
 	b.sees("We are away, Bento Alves.")
 	b.click("#tab-story")
 	b.sees("We are away, Marina.")

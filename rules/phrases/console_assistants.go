@@ -13,6 +13,10 @@ var consoleAssistants = table{
 	"proposals.decline":   {"Decline", "Recusar"},
 	"proposals.decide":    {"Made live, the rule acts on customers from the next event on. Declined, everything stays as it is now; a draft stays a draft.", "Ativada, a regra age sobre clientes a partir do próximo evento. Recusada, tudo fica como está; um rascunho continua rascunho."},
 	"proposals.by":        {"proposed by %s: %s", "proposta de %s: %s"},
+	"proposals.said":      {"The assistant %s proposed this", "O assistente %s propôs isto"},
+	"proposals.said.of":   {"The assistant of %s proposed this", "O assistente de %s propôs isto"},
+	"proposals.rule":      {"Open the rule", "Abrir a regra"},
+	"need.proposal":       {"A rule is proposed: %s", "Uma regra foi proposta: %s"},
 	"said.declined":       {"The proposal was declined.", "A proposta foi recusada."},
 
 	"audit.decline":            {"declined a proposal", "recusou uma proposta"},
