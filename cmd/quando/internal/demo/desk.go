@@ -89,6 +89,9 @@ func (d *desk) run(ctx context.Context, out io.Writer) (err error) {
 
 	var tidy []func() error
 	defer func() {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // it was stopped before it was there
+		}
 		for i := len(tidy) - 1; i >= 0; i-- {
 			err = errors.Join(err, tidy[i]())
 		}

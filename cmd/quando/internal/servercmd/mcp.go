@@ -39,7 +39,7 @@ It works on the project of the current folder, or of --config, and on its journa
 nobody. Answers have nothing of customers unless the configuration says mcp.customers: true. Every call is in the audit.
 
 Assistants on other machines use /mcp of the console's address instead, with a token of mcp.tokens: see docs/assistants.md.`,
-		Example: "  quando mcp\n  claude mcp add quando -- quando mcp --config /etc/quando/quando.yaml",
+		Example: "  quando mcp\n  quando mcp --config /etc/quando/quando.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serveAssistant(cmd) },
 	}
