@@ -51,6 +51,7 @@ func TestConditions(t *testing.T) {
 		{`(attendance.first_response ?? attendance.opened_at).Hour() == now().Hour()`, true},
 		{`attendance?.first_response == nil and (attendance?.opened_at ?? now()) < now()`, true},
 		{`day(now()) == "2026-11-13"`, true},
+		{`day(now(), -vars.tries) == "2026-11-10"`, true},
 		{`says("boleto")`, true},
 		{`says("BOLÉTO")`, true},
 		{`says("segunda via")`, true},

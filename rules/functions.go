@@ -123,7 +123,7 @@ var functions = []*function{
 	},
 	{
 		Name: "day", Signature: "day(time, n)", Doc: "the day of a time, n days on, as YYYY-MM-DD in the workspace's zone",
-		result: Text, types: []any{new(func(time.Time, int) string), new(func(time.Time) string)},
+		result: Text, types: []any{new(func(time.Time) string), new(func(time.Time, int) string), new(func(time.Time, float64) string)},
 		call: func(e *Evaluation, args []any) (any, error) {
 			t, err := asTime(args[0])
 			if err != nil {
