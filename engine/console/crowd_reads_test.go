@@ -55,7 +55,7 @@ func TestBoundedPages(t *testing.T) {
 
 var (
 	// fullScan is a step of a plan that goes through a table that grows.
-	fullScan = regexp.MustCompile(`^SCAN (?:TABLE )?(events|runs|steps|known|mentions|caused|reasons|rule_counts|[ercns])(?: |$)`)
+	fullScan = regexp.MustCompile(`^SCAN (?:TABLE )?(events|runs|steps|known|mentions|caused|reasons|rule_counts|[ercns])(?: |$)|^SEARCH ([er]) USING INTEGER PRIMARY KEY \(rowid<\?\)$`)
 	// newest is a query of the newest of a table, without a condition that could leave out many.
 	newest = regexp.MustCompile(`(?s)FROM (?:events e|runs r) NOT INDEXED(?: WHERE (?:e\.data IS NOT NULL|r\.id < \?|r\.state = \?| AND |e\.seq < \?)+)? ORDER BY [er]\.\w+ DESC LIMIT \?$`)
 )
