@@ -143,10 +143,11 @@ learn: ## let the compiler learn from quando under load: write cmd/quando/quando
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/journal/sqlite ./engine/journal/postgres
 
-PAGES ?= 1000000
 .PHONY: pages
-pages: ## fill a journal with PAGES events and runs, and print how long each page of the console takes
-	go test -run '^$$' -bench Pages -benchtime 20x -timeout 2h ./engine/console -pages $(PAGES)
+pages: EVENTS = 1000000
+pages: ## fill a journal with EVENTS events and runs, and print how long each page of the console takes; then the same with 10,000 rules and unfinished runs on a tenth of the events
+	go test -run '^TestManyPages$$' -count 1 -timeout 4h ./engine/console -events $(EVENTS)
+	go test -run '^TestManyPages$$' -count 1 -timeout 4h ./engine/console -events $$(($(EVENTS) / 10)) -rules 10000 -unfinished 10000
 
 .PHONY: screenshots
 screenshots: tools ## write pictures of every page of the console to docs/screenshots, of three in both languages and themes

@@ -1,10 +1,14 @@
 package builtin
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -23,6 +27,7 @@ func classify(err error) error {
 	if actions.IsMarked(err) {
 		return err
 	}
+	err = phrased(err)
 	if _, ok := errors.AsType[*service.NameError](err); ok {
 		return actions.Permanent(err)
 	}
@@ -54,6 +59,68 @@ func classify(err error) error {
 		return actions.Later(e.RetryAfter, err)
 	}
 	return err
+}
+
+// A phrasedError is an error of the service with what people are told of it.
+type phrasedError struct {
+	error
+	phrase *phrases.Phrase
+}
+
+func (e *phrasedError) Unwrap() error           { return e.error }
+func (e *phrasedError) Phrase() *phrases.Phrase { return e.phrase }
+
+// phrased adds to an error of the service what people are told of it. What it says stays the same.
+func phrased(err error) error {
+	said := err.Error()
+	if name, ok := errors.AsType[*service.NameError](err); ok {
+		code, args := phrases.NameUnknown, []any{said, phrases.New(cmp.Or(kindCodes[name.Kind], phrases.KindOther)), name.Name}
+		switch {
+		case len(name.IDs) > 0:
+			code = phrases.NameShared
+		case len(name.Near) > 0:
+			code, args = phrases.NameNear, append(args, "“"+strings.Join(name.Near, "”, “")+"”")
+		}
+		return &phrasedError{err, phrases.New(code, args...)}
+	}
+	e, ok := errors.AsType[*service.Error](err)
+	switch {
+	case !ok || e.Local:
+		return err
+	case serviceCode(e) == phrases.ServiceRefused:
+		return &phrasedError{err, phrases.New(phrases.ServiceRefused, said, e.Message)}
+	}
+	return &phrasedError{err, phrases.New(serviceCode(e), said)}
+}
+
+var kindCodes = map[service.Kind]phrases.Code{
+	service.KindLabel: phrases.KindLabel, service.KindSector: phrases.KindSector, service.KindPerson: phrases.KindPerson,
+	service.KindChannel: phrases.KindChannel, service.KindBoard: phrases.KindBoard, service.KindStage: phrases.KindStage,
+}
+
+// serviceCode says what an answer of the service means to people.
+func serviceCode(e *service.Error) phrases.Code {
+	switch {
+	case e.Status == 0 && errors.Is(e.Err, context.DeadlineExceeded), e.Status == http.StatusGatewayTimeout, e.Status == http.StatusRequestTimeout:
+		return phrases.ServiceLate
+	case e.Status == 0:
+		return phrases.ServiceAway
+	case e.Status == http.StatusUnauthorized:
+		return phrases.ServiceKey
+	case e.Status == http.StatusForbidden:
+		return phrases.ServiceDenied
+	case e.Status == http.StatusTooManyRequests:
+		return phrases.ServiceBusy
+	case e.Status >= http.StatusInternalServerError:
+		return phrases.ServiceDown
+	case e.Message != "":
+		return phrases.ServiceRefused
+	case e.Status == http.StatusNotFound:
+		return phrases.ServiceGone
+	case e.Status == http.StatusConflict, e.Status == http.StatusPreconditionRequired:
+		return phrases.ServiceConflict
+	}
+	return phrases.ServiceNoReason
 }
 
 // isConflict reports whether the service refused a call because of the object's state.

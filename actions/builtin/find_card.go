@@ -51,9 +51,9 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	one := a.text("expect") == "one"
 	switch n := len(page.Items); {
 	case n == 0 && one:
-		return actions.Next{}, actions.Permanent(fmt.Errorf("no card fits, and exactly one was expected"))
+		return actions.Next{}, actions.Permanent(phrases.New(phrases.NotOneCard))
 	case n > 1 && one:
-		return actions.Next{}, actions.Permanent(fmt.Errorf("more than one card fits, and exactly one was expected: narrow the search"))
+		return actions.Next{}, actions.Permanent(phrases.New(phrases.SeveralCards))
 	case n == 0:
 		return alreadyDone(nil, phrases.NoCardFits)
 	}

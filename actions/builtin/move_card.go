@@ -72,7 +72,7 @@ func (d *desk) stages(ctx context.Context, a args, card service.Card) (to string
 		return "", nil, err
 	}
 	if board != "" && board != card.BoardID {
-		return "", nil, actions.Permanent(fmt.Errorf("the card is not on the board %s", a.text("board")))
+		return "", nil, actions.Permanent(phrases.New(phrases.CardNotOnBoard, a.text("board")))
 	}
 	name, err := a.requiredText("to")
 	if err != nil {

@@ -156,7 +156,7 @@ func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
 		out.LookUp = out.Phone
 	}
 	if len(service.PhoneCandidates(out.LookUp)) == 0 {
-		return out, actions.Permanent(fmt.Errorf("%q is not a phone number that a conversation can be opened with", out.LookUp))
+		return out, actions.Permanent(phrases.New(phrases.PhoneUnusable, out.LookUp))
 	}
 	return out, nil
 }

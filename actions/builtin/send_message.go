@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
@@ -40,7 +41,7 @@ func planSendMessage(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	}
 	a := args(s.Args)
 	if a.text("text") == "" && a.text("media") == "" {
-		return actions.Next{}, actions.Permanent(errors.New("there is nothing to send: text and media are empty"))
+		return actions.Next{}, actions.Permanent(phrases.New(phrases.NothingToSend))
 	}
 	conversation, next, err := d.addressee(ctx, s)
 	if err != nil || next.Intent != nil {

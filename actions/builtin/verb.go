@@ -77,11 +77,11 @@ func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 // givenUp is the end of a call that was refused, or undone, at every attempt. It contains the text
 // of the last refusal without its mark, which would ask for yet another attempt.
 func (v *action) givenUp(s *actions.Step, tries int) error {
-	reason := "what it changes was changed by others each time"
+	reason := phrases.New(phrases.ChangedEachTime)
 	if s.Failed != nil {
-		reason = s.Failed.Error()
+		reason = phrases.Of(s.Failed)
 	}
-	return actions.Permanent(fmt.Errorf("%s: given up after %d tries: %s", v.schema.Verb, tries, reason))
+	return actions.Permanent(fmt.Errorf("%s: %w", v.schema.Verb, phrases.New(phrases.TriedInVain, tries, reason)))
 }
 
 // Do makes the call of a recorded intent.
@@ -92,7 +92,7 @@ func (v *action) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 	}
 	if !s.Until.IsZero() {
 		if service.Over(s.Until) {
-			return actions.Receipt{}, fmt.Errorf("%s: not made, because its time was over before it could leave", v.schema.Verb)
+			return actions.Receipt{}, fmt.Errorf("%s: %w", v.schema.Verb, phrases.New(phrases.OutOfTime))
 		}
 		// An upload is harmless whenever it comes, and a call to another system has a timeout of its own.
 		if i.Call != callUpload && i.Call != callHTTP {

@@ -53,6 +53,7 @@ type activityPage struct {
 	Filter    url.Values
 	Kinds     []linkView
 	Rules     []optionView
+	ManyRules bool // only those of the rows are among them
 	States    []optionView
 	Types     []optionView
 	Sinces    []optionView
@@ -138,7 +139,7 @@ func (c *Console) activity(q *request) error {
 	if !p.Refresh {
 		p.Newest = p.link("", "")
 	}
-	c.activityChoices(q, &p, filter)
+	c.activityChoices(q, &p, filter, part.items)
 	return q.show("list", "activity", q.words().T("nav.activity"), p)
 }
 
@@ -419,12 +420,13 @@ func (c *Console) windowStart(q *request, before int64) (int64, error) {
 }
 
 // activityChoices fills in what the list can be bounded to.
-func (c *Console) activityChoices(q *request, p *activityPage, f activityFilter) {
+func (c *Console) activityChoices(q *request, p *activityPage, f activityFilter, items []activityItem) {
 	w, kind := q.words(), q.kind(p.Filter)
 	for _, one := range []struct{ kind, path string }{{"all", "/activity"}, {kindRuns, "/activity?kind=runs"}, {kindEvents, "/activity?kind=events"}} {
 		p.Kinds = append(p.Kinds, linkView{w.T("activity.kind." + one.kind), one.path, kind == one.kind || kind == "" && one.kind == "all"})
 	}
-	p.Rules, p.Spaces = c.ruleChoice(f.runs.Rule), c.spaces()
+	p.Rules, p.ManyRules = c.ruleChoice(f.runs.Rule, items)
+	p.Spaces = c.spaces()
 	for _, s := range runStates {
 		p.States = append(p.States, optionView{string(s), w.Or("state.", string(s)), s == f.runs.State})
 	}

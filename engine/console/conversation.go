@@ -20,6 +20,7 @@ import (
 type conversationsPage struct {
 	Query   string
 	Found   []foundView
+	More    bool // there are more than were found
 	Here    string
 	Refresh bool
 }
@@ -36,7 +37,7 @@ type foundView struct {
 
 // Bounds of the list of customers.
 const (
-	foundMost     = 50
+	foundMost     = 20  // each is read for what happened last
 	recentEvents  = 200 // that are searched for customers
 	recentMost    = 30
 	summaryEvents = 6 // of one customer
@@ -56,7 +57,10 @@ func (c *Console) conversations(q *request) error {
 			}
 			return q.redirect(to)
 		}
-		found, err = c.options.Journal.FindLanes(q.ctx(), p.Query, foundMost)
+		found, err = c.options.Journal.FindLanes(q.ctx(), p.Query, foundMost+1)
+		if p.More = len(found) > foundMost; p.More {
+			found = found[:foundMost]
+		}
 	} else {
 		p.Refresh = true
 		found, err = c.recentCustomers(q)

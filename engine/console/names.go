@@ -100,10 +100,23 @@ type optionView struct {
 	Chosen       bool
 }
 
-// ruleChoice lists all known rules by name, for a select. A rule that was requested and no longer
-// exists stays selected.
-func (c *Console) ruleChoice(chosen string) (list []optionView) {
-	seen := map[string]bool{}
+// ruleChoice lists the known rules by name, for a select; of many, those of the rows. A rule that
+// was requested and no longer exists stays selected.
+func (c *Console) ruleChoice(chosen string, items []activityItem) (list []optionView, many bool) {
+	seen, listed, all := map[string]bool{}, map[string]bool{chosen: true}, 0
+	for _, w := range c.options.Workspaces {
+		all += len(w.book().Set.Rules)
+	}
+	many = all > ruleChoices
+	for _, item := range items {
+		if item.run != nil {
+			listed[item.run.Rule] = true
+			continue
+		}
+		for _, v := range item.event.Verdicts {
+			listed[v.Rule] = true
+		}
+	}
 	add := func(id, name string) {
 		if id == "" || seen[id] {
 			return
@@ -114,15 +127,20 @@ func (c *Console) ruleChoice(chosen string) (list []optionView) {
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set
 		for _, r := range set.Rules {
-			add(r.ID, c.ruleView(w.Name, r.ID).Name)
+			if !many || listed[r.ID] {
+				add(r.ID, c.ruleView(w.Name, r.ID).Name)
+			}
 		}
 		for _, b := range set.Broken {
 			add(b.ID, engine.Harmless(b.ID))
 		}
 	}
 	add(chosen, engine.Harmless(chosen))
-	return list
+	return list, many
 }
+
+// ruleChoices is how many rules a filter offers. Of more it offers those of the rows that it is for.
+const ruleChoices = 200
 
 // brokenOf returns what is wrong with a rule, or nil.
 func brokenOf(set *rules.Set, id string) *rules.Broken {

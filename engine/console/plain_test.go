@@ -3,26 +3,17 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/engine/console/plaintest"
 	"github.com/quandohq/quando/engine/journal"
 )
 
-var (
-	technical  = regexp.MustCompile(`(?s)<head>.*?</head>|<details class="technical">.*?</details>|<details class="rawyaml".*?</details>|<pre.*?</pre>`)
-	ownAddress = regexp.MustCompile(`https?://\S*`) // which a rule names
-	// notSaid is what nobody at a desk says, by what it is.
-	notSaid = map[string]*regexp.Regexp{
-		"an id":          regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-`),
-		"a name of code": regexp.MustCompile(`\b[a-z]+_[a-z_]+\b`),
-		"an expression":  regexp.MustCompile(`\b(?:message|contact|conversation|attendance|event|card)\.[a-z]+\b|==|!=|&&|\|\||\{\{|\bnil\b`),
-		"an ISO time":    regexp.MustCompile(`\d{4}-\d\d-\d\d`),
-	}
-)
+// technical and plainText are what tests of pages read them with.
+var technical, plainText = plaintest.Technical, plaintest.Text
 
 // plainPages are the pages that say nothing but what a person at the desk would say, but for what
 // is folded under Technical details.
@@ -59,11 +50,8 @@ func TestPlainWords(t *testing.T) {
 	for _, path := range d.plainPages() {
 		for _, l := range words.Languages {
 			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })
-			said := ownAddress.ReplaceAllString(plainText(technical.ReplaceAllString(text, " ")), "")
-			for what, pattern := range notSaid {
-				if at := pattern.FindStringIndex(said); at != nil {
-					t.Errorf("%s, %s: %s: …%s", path, l.Code, what, said[max(0, at[0]-60):min(len(said), at[1]+60)])
-				}
+			for _, found := range plaintest.Unsaid(text) {
+				t.Errorf("%s, %s: %s", path, l.Code, found)
 			}
 			if strings.HasPrefix(path, "/runs/") && !strings.Contains(text, `<p class="headline"><bdi>`) {
 				t.Errorf("%s has no headline", path)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,8 +18,6 @@ import (
 )
 
 var (
-	markup = regexp.MustCompile(`<[^>]*>`)
-	spaces = regexp.MustCompile(`\s+`)
 	// codeInWords matches what nobody says; ownText is what people write themselves: addresses, and
 	// patterns, which are beyond words.
 	codeInWords = regexp.MustCompile(`[{}=_#]|\?\.|\?\?|&&|\|\||\w\(|%!|[a-z]\.[a-z*]|\bnil\b`)
@@ -53,11 +50,6 @@ func chipsOf(v reflect.Value) (list []string) {
 		}
 	}
 	return list
-}
-
-// plainText returns a part of a page as it is read.
-func plainText(part string) string {
-	return strings.TrimSpace(spaces.ReplaceAllString(html.UnescapeString(markup.ReplaceAllString(part, " ")), " "))
 }
 
 // TestInWords shows that the paragraph beside a rule says all of it in either language, without a

@@ -22,7 +22,8 @@ type Reader interface {
 }
 
 // MaxSkew is how far the clocks of engines may disagree: an event or a run that was recorded after
-// one whose time is so much later than a bound is not searched for below the bound.
+// one whose time is so much later than a bound is not searched for below the bound, and none that
+// was recorded before one whose time is so much earlier is searched for above it.
 const MaxSkew = time.Hour
 
 // An EventFilter selects events. Zero values select all.

@@ -25,7 +25,7 @@ type table map[Code]texts
 
 // catalogue is every text, by theme. A code is in one of the tables only.
 var catalogue = [...]table{
-	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
+	engineReasons, verbReasons, serviceReasons, plainService, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consoleSearch, consolePages, consoleList, consoleRules, consoleRulePage, consoleSimulator, consoleHours, countries, consoleHealth, consoleEditor, consoleFields, consoleTexts, consoleStory, consoleAssistants,
 	sentences, sentencesPast, sayings, sentenceValues, sentenceNames, steps, studio, blocks, proof, alerts,
 	consoleActivity, consoleToday,

@@ -15,6 +15,7 @@ var consoleActivity = table{
 	"activity.customer":    {"Customer", "Cliente"},
 	"activity.only":        {"Only %s", "Só %s"},
 	"activity.which":       {"Which customer?", "Qual cliente?"},
+	"activity.other_rules": {"Find another rule", "Buscar outra regra"},
 	"activity.quiet":       {"Hide what no rule asked for", "Ocultar o que nenhuma regra pediu"},
 	"activity.clear":       {"Show everything", "Mostrar tudo"},
 	"activity.export":      {"Export for a spreadsheet", "Exportar para planilha"},

@@ -3,6 +3,7 @@ package phrases
 // consoleStory are the texts of a customer's page and of the list of customers. Arguments with
 // names are those that the story fills in.
 var consoleStory = table{
+	"conversations.more": {"There are more. Write more of the name, or the phone.", "Há mais. Escreva mais do nome, ou o telefone."},
 	"customers.title":    {"Customers", "Clientes"},
 	"story.crumb":        {"Story", "História"},
 	"story.views":        {"What is shown", "O que é mostrado"},

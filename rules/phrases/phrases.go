@@ -49,12 +49,29 @@ func Text(s string) *Phrase {
 	return &Phrase{Args: []any{s}}
 }
 
-// Of returns what an error says.
+// Of returns what an error says. A phrase that other words were put before stays a phrase.
 func Of(err error) *Phrase {
-	if p, ok := errors.AsType[*Phrase](err); ok && p.Error() == err.Error() {
-		return p
+	p, ok := errors.AsType[*Phrase](err)
+	if has, is := errors.AsType[phrased](err); is && !ok {
+		p, ok = has.Phrase(), true
 	}
-	return Text(err.Error())
+	if !ok {
+		return Text(err.Error())
+	}
+	switch before, found := strings.CutSuffix(err.Error(), p.In(English)); {
+	case !found:
+		return Text(err.Error())
+	case before == "":
+		return p
+	default:
+		return New(Within, before, p)
+	}
+}
+
+// phrased is an error that can be said as a phrase.
+type phrased interface {
+	error
+	Phrase() *Phrase
 }
 
 // argument returns an argument in the form that JSON gives it back in.

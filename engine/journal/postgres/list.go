@@ -57,6 +57,7 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= $`, stored.Micros(f.Since))
+		q.where(`e.seq >= COALESCE((SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at < $ ORDER BY received_at DESC LIMIT 1), 0)`, stored.Micros(f.Since.Add(-journal.MaxSkew)))
 	}
 	if !f.Until.IsZero() {
 		q.where(`e.received_at < $`, stored.Micros(f.Until))
@@ -125,6 +126,7 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= $`, stored.Micros(f.Since))
+		q.where(`r.id >= COALESCE((SELECT id FROM quando.runs WHERE started_at < $ ORDER BY started_at DESC LIMIT 1), 0)`, stored.Micros(f.Since.Add(-journal.MaxSkew)))
 	}
 	if !f.Until.IsZero() {
 		q.where(`r.started_at < $`, stored.Micros(f.Until))

@@ -83,6 +83,7 @@ func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*jou
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= ?`, stored.Micros(f.Since))
+		q.where(`e.seq >= COALESCE((SELECT seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ? ORDER BY received_at DESC LIMIT 1), 0)`, stored.Micros(f.Since.Add(-journal.MaxSkew)))
 		few, err := j.isFew(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("events: %w", err)
@@ -174,10 +175,12 @@ func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal
 		q.where(`r.state = ?`, string(f.State))
 	}
 	if f.Workspace != "" {
+		q.useIndex(`runs_workspace`)
 		q.where(`r.workspace = ?`, f.Workspace)
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= ?`, stored.Micros(f.Since))
+		q.where(`r.id >= COALESCE((SELECT id FROM runs INDEXED BY runs_started WHERE started_at < ? ORDER BY started_at DESC LIMIT 1), 0)`, stored.Micros(f.Since.Add(-journal.MaxSkew)))
 		few, err := j.isFew(ctx, `SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_started WHERE started_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)

@@ -2,6 +2,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -55,6 +56,10 @@ type Options struct {
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or
 	// after it, so that everything is recorded but the callers get an error.
 	Fail func(Point) error
+
+	// ReadDriver lets tests see what is read: the name of a database/sql driver for connections that
+	// read. Empty is sqlite3.
+	ReadDriver string
 }
 
 // A Point is where a transaction can be made to fail.
@@ -129,7 +134,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 	}
-	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096&_stmt_cache_size=64")); err != nil {
+	if j.reads, err = sql.Open(cmp.Or(o.ReadDriver, "sqlite3"), source(path, "_query_only=true&_cache_size=-4096&_stmt_cache_size=64")); err != nil {
 		return err
 	}
 	j.reads.SetMaxOpenConns(maxReaders)

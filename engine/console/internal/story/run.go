@@ -189,31 +189,8 @@ func (t *Teller) step(r *journal.Run, rule *rules.Rule, line Line, before []step
 
 // effect returns what a step did, with names for ids.
 func (t *Teller) effect(s step) actions.Effect {
-	args, _ := t.withNames(s.Args).(map[string]any)
+	args, _ := words.Teller{Language: t.Language, Zone: t.Location, Names: t.Names}.Named(s.Args).(map[string]any)
 	return actions.Effect{Verb: s.Verb, Who: t.Customer, Args: args}
-}
-
-// withNames returns a value with names for the ids that are known.
-func (t *Teller) withNames(v any) any {
-	switch v := v.(type) {
-	case string:
-		return cmp.Or(t.Names(v), v)
-	case time.Time:
-		return t.hour(v, t.Now)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = t.withNames(v[i])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name := range v {
-			out[name] = t.withNames(v[name])
-		}
-		return out
-	}
-	return v
 }
 
 // did says in a sentence what an effect was.

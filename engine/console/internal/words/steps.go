@@ -59,7 +59,7 @@ func (t Teller) Step(s *journal.Step) string {
 		return t.Or("verb.", s.Verb)
 	}
 	args, _ := engine.DecodeValue(record.Args) // without them it is told all the same
-	named, _ := t.named(args).(map[string]any)
+	named, _ := t.Named(args).(map[string]any)
 	delete(named, "reason")
 	e := actions.Effect{Verb: s.Verb, Who: t.Who, Args: named}
 	if s.State == journal.StepWould {
@@ -119,9 +119,9 @@ func (t Teller) zone() *time.Location {
 	return t.Zone
 }
 
-// named returns arguments with what their ids stand for. An id without a name is left out: nobody
-// knows it by that.
-func (t Teller) named(v any) any {
+// Named returns arguments with what their ids stand for, and times as people say them. An id
+// without a name is left out: nobody knows it by that. The text of a message stays as it is.
+func (t Teller) Named(v any) any {
 	switch v := v.(type) {
 	case string:
 		if t.Names != nil && len(v) < 100 {
@@ -135,13 +135,16 @@ func (t Teller) named(v any) any {
 		if at, err := time.Parse(time.RFC3339, v); err == nil {
 			return t.Moment(at.In(t.zone()))
 		}
+		if day, err := time.ParseInLocation(time.DateOnly, v, t.zone()); err == nil {
+			return t.Day(day)
+		}
 		return v
 	case time.Time:
 		return t.Moment(v.In(t.zone()))
 	case []any:
 		var out []any
 		for _, item := range v {
-			if item = t.named(item); item != nil {
+			if item = t.Named(item); item != nil {
 				out = append(out, item)
 			}
 		}
@@ -149,7 +152,10 @@ func (t Teller) named(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			if item = t.named(item); item != nil {
+			if name != "text" {
+				item = t.Named(item)
+			}
+			if item != nil {
 				out[name] = item
 			}
 		}
