@@ -3,10 +3,14 @@ package console
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,15 +42,27 @@ const browserStep = time.Minute
 
 // browserFlags isolate the browser: it requests nothing but the page.
 var browserFlags = []string{
-	"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+	"headless", "no-sandbox", "disable-gpu", "in-process-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
 }
 
-// newBrowser starts a browser at an address, with an empty profile.
-func newBrowser(t *testing.T, base string) *browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes its time")
+// chromium is the browser of the whole package: to start one takes as long as many pages.
+var chromium struct {
+	sync.Once
+	ctx  context.Context
+	stop []context.CancelFunc
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range slices.Backward(chromium.stop) {
+		stop()
 	}
+	os.Exit(code)
+}
+
+// startChromium starts the browser of the package.
+func startChromium() {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -55,25 +71,54 @@ func newBrowser(t *testing.T, base string) *browser {
 		}
 	}
 	if path == "" {
-		t.Fatal("there is no Chromium: make tools installs it")
+		chromium.err = errors.New("there is no Chromium: make tools installs it")
+		return
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(browserStep))
 	for _, flag := range browserFlags {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	chromium.stop = append(chromium.stop, cancel)
+	chromium.ctx, cancel = chromedp.NewContext(allocator)
+	chromium.stop = append(chromium.stop, cancel)
+	chromium.err = chromedp.Do(chromium.ctx)
+}
+
+// newBrowser opens a tab at an address, with an empty profile of its own.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time")
+	}
+	chromium.Do(startChromium)
+	if chromium.err != nil {
+		t.Fatalf("the browser does not start: %v", chromium.err)
+	}
+	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	// The browser lives as long as what it is started with, so this is not one step among others.
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("the browser does not start: %v", err)
+	// The tab lives as long as what it is opened with, so this is not one step among others.
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
+		t.Fatalf("the browser opens no tab: %v", err)
+	}
+	// Every tab has the focus, also while others are open.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
 	}
 	source := `addEventListener("error", (e) => (window.broken ||= []).push(e.message + " at " + e.filename + ":" + e.lineno))`
 	if _, err := chromedp.Call(ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: source}); err != nil {
 		t.Fatal(err)
 	}
 	return &browser{t: t, ctx: ctx, base: base}
+}
+
+// everyLook asks for the long form of the tests that look at many pages.
+var everyLook = flag.Bool("looks", false, "look at every page in each language and at each width, instead of in turns")
+
+// inTurn tells whether a page is looked at in one of several ways, such as languages or widths.
+// Pages take turns: each is seen in one way, and each way by some. -looks shows all in every way.
+func inTurn(page, way, ways int) bool {
+	return *everyLook || *screenshots != "" || page%ways == way
 }
 
 // look takes one step and returns its result. Each step has its own timeout, so that many of them
@@ -210,10 +255,13 @@ func TestPagesInABrowser(t *testing.T) {
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
-	for _, lang := range words.Languages {
+	for l, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
-		for _, p := range lookedAt {
+		for n, p := range lookedAt {
+			if !inTurn(n, l, len(words.Languages)) {
+				continue
+			}
 			path := p.path
 			switch p.name {
 			case "run":

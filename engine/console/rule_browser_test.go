@@ -88,12 +88,14 @@ func TestReaders(t *testing.T) {
 	})
 	b := newBrowser(t, d.serve())
 	b.enters("vera")
-	for _, lang := range words.Languages {
+	for l, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
 		b.open("/rules/default/slow")
 		b.until(`document.querySelector("#rail .chip") && !document.querySelector("#rail button, #rail input, #rail textarea, #write, script[src*=studio], .savebar, .ruleactions form")`)
-		b.isGood("rule-read", lang.Code)
+		if inTurn(0, l, len(words.Languages)) { // the phone reads it in Portuguese
+			b.isGood("rule-read", lang.Code)
+		}
 	}
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.theme("light")

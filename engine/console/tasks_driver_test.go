@@ -341,7 +341,6 @@ var everyWay = flag.Bool("ways", false, "do each task of newcomers with a mouse,
 
 // inWays gives an empty page of a new desk, which has what is needed, to one hand, or to each.
 func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
-	b := newBrowser(t, "")
 	for _, way := range hands {
 		if only != "" && way.name != only {
 			continue
@@ -356,10 +355,8 @@ func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer)
 			if err := d.reload(); err != nil {
 				t.Fatal(err)
 			}
-			tab, cancel := chromedp.NewContext(b.ctx)
-			t.Cleanup(cancel)
-			p := &newcomer{browser: &browser{t: t, ctx: tab, base: d.serve()}, hand: way.hand}
-			if _, err := chromedp.Call(tab, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: newcomerScript}); err != nil {
+			p := &newcomer{browser: newBrowser(t, d.serve()), hand: way.hand}
+			if _, err := chromedp.Call(p.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: newcomerScript}); err != nil {
 				t.Fatal(err)
 			}
 			p.do(way.screen)
