@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,9 @@ var chromium struct {
 	err  error
 }
 
+// tabs bounds how many are open at once: one for each processor, and one that waits meanwhile.
+var tabs = make(chan struct{}, max(2, runtime.NumCPU())+1)
+
 func TestMain(m *testing.M) {
 	code := m.Run()
 	for _, stop := range slices.Backward(chromium.stop) {
@@ -91,6 +95,8 @@ func newBrowser(t *testing.T, base string) *browser {
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
+	tabs <- struct{}{}
+	t.Cleanup(func() { <-tabs })
 	chromium.Do(startChromium)
 	if chromium.err != nil {
 		t.Fatalf("the browser does not start: %v", chromium.err)
@@ -237,6 +243,7 @@ var lookedAt = []struct{ name, path string }{
 // screen, that no page runs what a customer wrote, and that the policy of the pages refuses nothing
 // of their own.
 func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
 	d := newPlayground(t)
 	d.story()
 	d.explains()
@@ -282,6 +289,7 @@ func TestPagesInABrowser(t *testing.T) {
 
 // TestLoginInABrowser is the same for the pages before the login.
 func TestLoginInABrowser(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
@@ -333,6 +341,7 @@ func (b *browser) phone(run int64) {
 // TestAPersonStops does what a person does: sees a run appear without reloading, opens it, stops
 // everything, sees that nothing is sent, and resumes.
 func TestAPersonStops(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/runs")

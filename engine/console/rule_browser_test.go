@@ -40,6 +40,7 @@ func newSlowDesk(t *testing.T, change ...func(*Options)) *desk {
 // TestReadAndChange shows that a rule is read and changed on one page: the bar names what is
 // changed, saving keeps the rule live, and the history says it in words.
 func TestReadAndChange(t *testing.T) {
+	t.Parallel()
 	d := newSlowDesk(t)
 	d.says(marina, "Marina", "Oi")
 	b := newBrowser(t, d.serve())
@@ -82,6 +83,7 @@ func TestReadAndChange(t *testing.T) {
 // TestReaders shows that somebody who may only look gets the same rail, with nothing to press, and
 // that the page works for everybody at both widths.
 func TestReaders(t *testing.T) {
+	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
@@ -116,6 +118,7 @@ func TestReaders(t *testing.T) {
 // TestTwoAtOneRule shows that two people who change one rule see each other, and at once what the
 // other one saves.
 func TestTwoAtOneRule(t *testing.T) {
+	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081"

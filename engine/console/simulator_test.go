@@ -232,6 +232,7 @@ func TestSimulatorRefuses(t *testing.T) {
 
 // TestSimulatorIsLive sees what rules do without reloading.
 func TestSimulatorIsLive(t *testing.T) {
+	t.Parallel()
 	d := newPlayground(t)
 	b := newBrowser(t, d.serve())
 	b.open("/simulator")

@@ -102,6 +102,7 @@ func (p *person) buildsTheAwayReply(quietly bool) {
 // TestBuiltByClicks shows that the away reply is built from an empty page by clicks, choices and
 // plain words, that what was done can be undone and moved, and what is saved.
 func TestBuiltByClicks(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&template=")
@@ -146,6 +147,7 @@ func TestBuiltByClicks(t *testing.T) {
 // TestWaysByClicks shows that a choice with its ways is built by clicks, and that a card with a
 // problem says so.
 func TestWaysByClicks(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&template=")
@@ -176,6 +178,7 @@ func TestWaysByClicks(t *testing.T) {
 
 // TestByKeyboardOnAPhone shows that a rule is built with the keys alone, at the width of a phone.
 func TestByKeyboardOnAPhone(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.do(chromedp.EmulateViewport(390, 800))

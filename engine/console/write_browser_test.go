@@ -56,6 +56,7 @@ func (b *browser) refused() []string {
 // it, lets it watch, makes it live, sees it act, finds out why it did not, stops everything, and
 // goes back to the version before.
 func TestAPersonWrites(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute) // to seven, when the office is closed
 	d.says(bento, "Bento Alves", "Alguém aí?")
@@ -176,6 +177,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 // TestNothingElseIsSaved shows that a rule is not saved while its rail says something that could
 // not be put into the text, and that a text which was refused is not left without a word.
 func TestNothingElseIsSaved(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	text := "rules:\n  - id: shared\n    name: &n Ours\n    when: message.received\n    do: [{ log: *n }]\n"
 	d.write("shared.yaml", text)
@@ -237,6 +239,7 @@ func (b *browser) types(word, other string) {
 // TestWritingInABrowser shows that these pages work with a keyboard, a screen reader, a dark screen
 // or a phone, and that the policy refuses nothing of their own.
 func TestWritingInABrowser(t *testing.T) {
+	t.Parallel()
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute)
 	d.says(marina, "Marina", "Oi")
