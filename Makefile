@@ -29,15 +29,20 @@ BENCH := cmd/bench
 # run at a time.
 PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
+
+# The race detector has something to find where goroutines or what guards them is used. From the
+# sources, so that none is left out.
+RACED = grep -rlE --include='*.go' '\b(sync|atomic)\.[A-Z]|^\s*go [a-zA-Z]' . | grep -v '^\./$(BENCH)/' | xargs -n 1 dirname | sort -u
+
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all; lint has vetted the code
 	go test -vet=off -p $(PACKAGES) -parallel 8 -timeout 40m ./...
-	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m ./...
+	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m $$($(RACED))
 	go test -short -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
 	cd $(BENCH) && go test -timeout 40m ./... && go test -race -short -timeout 40m ./...
 
 .PHONY: race
-race: tools ## run all tests with the race detector, in full; make test runs their short form
+race: tools ## run all tests with the race detector, in full; make test runs the short form of those with goroutines
 	go test -race -timeout 2h ./...
 	cd $(BENCH) && go test -race -timeout 2h ./...
 
@@ -215,6 +220,10 @@ gap: ## open RULES made-up rules in the studio, with nothing by hand and no code
 .PHONY: newcomers
 newcomers: ## build seven rules in a browser as a new user would: with a mouse, with keys alone and on a phone, and print the clicks
 	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting)$$' -count 1 -v -timeout 1h ./engine/console -ways
+
+.PHONY: looks
+looks: tools ## look at every page and state of the console in each language, at each width and in both themes, with axe; make test shows them in turns
+	go test -run 'InABrowser$$|^Test(EveryState|ProofForEverybody|Readers)$$' -count 1 -v -timeout 1h ./engine/console -looks
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
