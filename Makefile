@@ -197,7 +197,7 @@ EVENTS ?= 100000
 backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes
 	go test -run '^$$' -bench '^BenchmarkBacktest$$' -benchtime $$(($(EVENTS) / 1000))x -timeout 6h ./engine/backtest
 
-ATTACK ?= 8s
+ATTACK ?= 4s
 .PHONY: attack
 attack: build ## attack bin/quando for ATTACK as strangers would: forged floods, slow clients, many connections, hostile bodies; print its memory, descriptors, calls and lines logged
 	go test -run '^(TestAttack|TestAttackOnTheSecret|TestUnverifiedBodies|TestManyConnections)$$' -count 1 -v -timeout 6h ./cmd/quando -attack $(ATTACK) -program $(GOBIN_DIR)/quando
