@@ -218,8 +218,8 @@ gap: ## open RULES made-up rules in the studio, with nothing by hand and no code
 	go test -run '^Test(Random)?(NoGap|Changes)$$' -count 1 -v -timeout 6h ./engine/console/internal/studio -cases $(RULES)
 
 .PHONY: newcomers
-newcomers: ## build seven rules in a browser as a new user would: with a mouse, with keys alone and on a phone, and print the clicks
-	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting)$$' -count 1 -v -timeout 1h ./engine/console -ways
+newcomers: ## build seven rules in a browser as a new user would, and lose no click: with a mouse, with keys alone and on a phone, and print the clicks
+	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting|NoClickIsLost)$$' -count 1 -v -timeout 1h ./engine/console -ways
 
 .PHONY: looks
 looks: tools ## look at every page and state of the console in each language, at each width and in both themes, with axe; make test shows them in turns

@@ -39,7 +39,7 @@ type browser struct {
 }
 
 // browserStep is how long one step may take, on a machine that has other things to do.
-const browserStep = time.Minute
+const browserStep = 3 * time.Minute
 
 // browserFlags isolate the browser: it requests nothing but the page.
 var browserFlags = []string{

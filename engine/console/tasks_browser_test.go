@@ -131,7 +131,7 @@ func TestTheMenu(t *testing.T) {
 // and would move when the text is left.
 func TestNoClickIsLost(t *testing.T) {
 	t.Parallel()
-	inWays(t, "", func(_ string, _ *desk, p *newcomer) {
+	inWays(t, "mouse", func(_ string, _ *desk, p *newcomer) {
 		for _, a := range []action{
 			press("+ Add a step"),
 			choose("Send a message"),

@@ -313,11 +313,7 @@ func (k task) isDone(t *testing.T) {
 	if k.needs != nil {
 		needs = append(needs, k.needs)
 	}
-	way := k.way
-	if *everyWay {
-		way = ""
-	}
-	inWays(t, way, func(way string, d *desk, p *newcomer) {
+	inWays(t, k.way, func(way string, d *desk, p *newcomer) {
 		k.isBuilt(p)
 		picture := "task-" + strings.ReplaceAll(k.name, " ", "-") + "-" + way
 		p.picture(picture, "en", "light")
@@ -339,10 +335,11 @@ func (k task) isDone(t *testing.T) {
 
 var everyWay = flag.Bool("ways", false, "do each task of newcomers with a mouse, with keys alone and on a phone")
 
-// inWays gives an empty page of a new desk, which has what is needed, to one hand, or to each.
+// inWays gives an empty page of a new desk, which has what is needed, to one hand, or with -ways to
+// each.
 func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
 	for _, way := range hands {
-		if only != "" && way.name != only {
+		if !*everyWay && way.name != only {
 			continue
 		}
 		t.Run(way.name, func(t *testing.T) {
