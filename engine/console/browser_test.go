@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -54,8 +56,9 @@ var chromium struct {
 	err  error
 }
 
-// tabs bounds how many are open at once: one for each processor, and one that waits meanwhile.
-var tabs = make(chan struct{}, max(2, runtime.NumCPU())+1)
+// profiles are windows that share no cookies. There is one for each processor, and one in which a
+// test may wait meanwhile.
+var profiles = make(chan context.Context, max(2, runtime.NumCPU())+1)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -87,27 +90,38 @@ func startChromium() {
 	chromium.ctx, cancel = chromedp.NewContext(allocator)
 	chromium.stop = append(chromium.stop, cancel)
 	chromium.err = chromedp.Do(chromium.ctx)
+	for range cap(profiles) {
+		if chromium.err == nil {
+			profile, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+			chromium.stop = append(chromium.stop, cancel)
+			chromium.err = chromedp.Do(profile)
+			profiles <- profile
+		}
+	}
 }
 
-// newBrowser opens a tab at an address, with an empty profile of its own.
+// newBrowser opens a tab at an address, in an empty profile that nobody else uses.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
-	tabs <- struct{}{}
-	t.Cleanup(func() { <-tabs })
 	chromium.Do(startChromium)
 	if chromium.err != nil {
 		t.Fatalf("the browser does not start: %v", chromium.err)
 	}
-	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+	profile := <-profiles
+	t.Cleanup(func() { profiles <- profile })
+	ctx, cancel := chromedp.NewContext(profile, chromedp.WithNewWindow(false))
 	t.Cleanup(cancel)
 	// The tab lives as long as what it is opened with, so this is not one step among others.
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
 		t.Fatalf("the browser opens no tab: %v", err)
 	}
-	// Every tab has the focus, also while others are open.
+	if _, err := chromedp.Call(ctx, network.ClearBrowserCookies, cdproto.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	// Every window has the focus, also while others are open.
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
