@@ -56,9 +56,8 @@ var chromium struct {
 	err  error
 }
 
-// profiles are windows that share no cookies. There is one for each processor, and one in which a
-// test may wait meanwhile.
-var profiles = make(chan context.Context, max(2, runtime.NumCPU())+1)
+// profiles are windows that share no cookies, one for each processor. A test may need two.
+var profiles = make(chan context.Context, max(2, runtime.NumCPU()))
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -8,7 +8,6 @@ import (
 // TestTheAwayReply shows that a new user builds the reply of a closed office, which says when it
 // opens again, in at most twelve clicks.
 func TestTheAwayReply(t *testing.T) {
-	t.Parallel()
 	task{
 		name: "the away reply", way: "phone", most: 12,
 		builds: []action{
@@ -45,7 +44,6 @@ func TestTheAwayReply(t *testing.T) {
 // TestTheTwoLevelSLA shows that a new user builds an escalation with two levels in at most 25
 // clicks, and that it ends when the team answers.
 func TestTheTwoLevelSLA(t *testing.T) {
-	t.Parallel()
 	task{
 		name: "the two-level SLA", way: "mouse", most: 25,
 		builds: []action{
@@ -92,7 +90,6 @@ func TestTheTwoLevelSLA(t *testing.T) {
 // TestTheMenu shows that a new user builds a menu with three choices and a time limit in at most 30
 // clicks.
 func TestTheMenu(t *testing.T) {
-	t.Parallel()
 	task{
 		name: "the menu", way: "keyboard", most: 30,
 		builds: []action{
@@ -130,7 +127,6 @@ func TestTheMenu(t *testing.T) {
 // TestNoClickIsLost shows that a click is heard on what lies below a text that is being written,
 // and would move when the text is left.
 func TestNoClickIsLost(t *testing.T) {
-	t.Parallel()
 	inWays(t, "mouse", func(_ string, _ *desk, p *newcomer) {
 		for _, a := range []action{
 			press("+ Add a step"),

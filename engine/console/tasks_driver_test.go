@@ -307,7 +307,8 @@ type task struct {
 	acts   func(s *simulated)
 }
 
-// isDone does a task, makes its rule live, and shows that it acts in the simulator.
+// isDone does a task, makes its rule live, and shows that it acts in the simulator. Nothing else runs
+// meanwhile: a person does not have to wait for long.
 func (k task) isDone(t *testing.T) {
 	var needs []func(d *desk)
 	if k.needs != nil {
