@@ -170,7 +170,7 @@ func TestInitSteps(t *testing.T) {
 		shell := exec.CommandContext(t.Context(), "/bin/bash", "-c", script)
 		shell.Env, shell.Stdout, shell.Stderr = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "HOME="+dir), out, out
 		begun := time.Now()
-		if err := alone(shell).Run(); err != nil || !out.Contains(`"text":"pong"`) || !out.Contains("RULE") || time.Since(begun) > time.Minute {
+		if err := alone(shell).Run(); err != nil || !out.Contains(`"text":"pong"`) || !out.Contains("RULE") || time.Since(begun) > 5*time.Minute {
 			t.Errorf("%v %v after %s:\n%s\n%s", flags, err, time.Since(begun), script, out)
 		}
 		if out.Contains("NO WEBHOOK") || out.Contains("level=ERROR") || out.Contains("level=WARN") {
