@@ -168,7 +168,7 @@ STOPS ?= 50
 DISTURBANCES ?= 50
 .PHONY: share
 share: ## stop engines that share a PostgreSQL STOPS times, crash it DISTURBANCES times and cut its connections five times as often, under load
-	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll)$$' -v -parallel 1 -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
+	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll|TestAnswerIsClaimed)$$' -v -parallel 1 -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
 
 FLOOD ?= 60000
 WORKERS ?= 0
