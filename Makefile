@@ -225,6 +225,10 @@ newcomers: ## build seven rules in a browser as a new user would, and lose no cl
 looks: tools ## look at every page and state of the console in each language, at each width and in both themes, with axe; make test shows them in turns
 	go test -run 'InABrowser$$|^Test(EveryState|ProofForEverybody|Readers)$$' -count 1 -v -timeout 1h ./engine/console -looks
 
+.PHONY: faults
+faults: ## tell the stories of sixteen automations under every fault of the service and the engine
+	go test -run '^TestSixteen$$' -count 1 -v -timeout 1h ./cmd/quando -faults
+
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
