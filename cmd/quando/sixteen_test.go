@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var everyFault = flag.Bool("faults", false, "TestSixteen tells all its stories under every fault, instead of those about closing")
+var everyFault = flag.Bool("faults", false, "TestSixteen tells all its stories under every fault, instead of those about people")
 
 // TestSixteen shows sixteen automations that desks ask for as the rules of one desk: quando check
 // has nothing to say about them, each does its work in the stories, under all faults, and none
@@ -20,7 +20,7 @@ func TestSixteen(t *testing.T) {
 	if code, out, errOut := quando(t, "fmt", "--check"); code != 0 {
 		t.Errorf("fmt: %d %s %s", code, out, errOut)
 	}
-	told := [][]string{{"test", "--faults=false"}, {"test", "--run", "closing_test"}}
+	told := [][]string{{"test", "--faults=false"}, {"test", "--run", "people_test"}}
 	switch {
 	case *everyFault:
 		told = [][]string{{"test"}}
