@@ -70,11 +70,11 @@ $(PROMTOOL):
 		echo "getting promtool"; set -e; folder=$$(mktemp -d); cd $$folder; \
 		apt-get update -qq; apt-get download -qq prometheus; dpkg-deb -x prometheus_*.deb .; mv usr/bin/promtool $@; rm -rf $$folder; fi
 
+# Vet is one of the linter's own.
 .PHONY: lint
 lint: $(LINT) vulnerabilities ## check the code: the import law, vet, style, known vulnerabilities
-	go vet ./...
 	$(LINT) run --allow-parallel-runners ./...
-	cd $(BENCH) && go vet ./... && $(LINT) run --allow-parallel-runners ./...
+	cd $(BENCH) && $(LINT) run --allow-parallel-runners ./...
 
 # Known vulnerabilities are looked for where their database can be had; without it nothing is said of them.
 .PHONY: vulnerabilities
