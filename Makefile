@@ -226,8 +226,8 @@ looks: tools ## look at every page and state of the console in each language, at
 	go test -run 'InABrowser$$|^Test(EveryState|ProofForEverybody|Readers)$$' -count 1 -v -timeout 1h ./engine/console -looks
 
 .PHONY: faults
-faults: ## tell the stories of sixteen automations under every fault of the service and the engine
-	go test -run '^TestSixteen$$' -count 1 -v -timeout 1h ./cmd/quando -faults
+faults: ## tell the stories of all examples, of the cookbook and of sixteen automations under every fault
+	go test -run '^Test(Stories|Together|Cookbook|Sixteen)$$' -count 1 -timeout 1h ./examples ./cmd/quando -faults
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each
