@@ -138,6 +138,7 @@ func contents(t *testing.T, dir string) string {
 // TestInitSteps types what init prints, as it stands, and gets a message answered through a
 // webhook.
 func TestInitSteps(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
