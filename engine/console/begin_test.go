@@ -130,6 +130,7 @@ func TestImportAndExport(t *testing.T) {
 // TestGalleryInABrowser goes from the gallery to a draft with the keyboard, on a wide screen and on
 // a phone, in both languages.
 func TestGalleryInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newGalleryDesk(t)
 	b := newBrowser(t, d.serve())

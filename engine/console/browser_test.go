@@ -99,12 +99,18 @@ func startChromium() {
 	}
 }
 
-// newBrowser opens a tab at an address, in an empty profile that nobody else uses.
-func newBrowser(t *testing.T, base string) *browser {
+// needsBrowser ends a test in the short form, before it has built what the browser would look at.
+func needsBrowser(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
+}
+
+// newBrowser opens a tab at an address, in an empty profile that nobody else uses.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	needsBrowser(t)
 	chromium.Do(startChromium)
 	if chromium.err != nil {
 		t.Fatalf("the browser does not start: %v", chromium.err)
@@ -256,6 +262,7 @@ var lookedAt = []struct{ name, path string }{
 // screen, that no page runs what a customer wrote, and that the policy of the pages refuses nothing
 // of their own.
 func TestPagesInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newPlayground(t)
 	d.story()
@@ -302,6 +309,7 @@ func TestPagesInABrowser(t *testing.T) {
 
 // TestLoginInABrowser is the same for the pages before the login.
 func TestLoginInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t, func(o *Options) {
 		guarded(o)
@@ -354,6 +362,7 @@ func (b *browser) phone(run int64) {
 // TestAPersonStops does what a person does: sees a run appear without reloading, opens it, stops
 // everything, sees that nothing is sent, and resumes.
 func TestAPersonStops(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())

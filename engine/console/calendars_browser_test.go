@@ -26,6 +26,7 @@ func (b *browser) drags(day, span, side, hour int) {
 // TestHoursInABrowser drags the end of a bar, types a half day, adds a special day, copies a day
 // and saves; the file has only that changed.
 func TestHoursInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := withSLA(t)
 	b := newBrowser(t, d.serve())

@@ -128,6 +128,7 @@ func TestCustomerInWords(t *testing.T) {
 // TestCustomerInABrowser shows that the answer stands there without a click, that a click on
 // another line changes it alone, and that what happens meanwhile is appended.
 func TestCustomerInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newCustomer(t)
 	b := newBrowser(t, d.serve())

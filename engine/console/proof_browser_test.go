@@ -43,6 +43,7 @@ func (b *browser) drag(selector string, share float64) {
 
 // TestProofOfAChange shows the difference to the version in use, as soon as a condition was changed.
 func TestProofOfAChange(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	d.says(marina, "Marina Souza", "price please")
@@ -69,6 +70,7 @@ func TestProofOfAChange(t *testing.T) {
 // TestProofByDragging shows that an escalation vanishes when the team's answer is dragged to before
 // it, by a pointer and by keys, and comes back when it is typed to be later.
 func TestProofByDragging(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := withSLA(t)
 	b := newBrowser(t, d.serve())
@@ -103,6 +105,7 @@ func TestProofByDragging(t *testing.T) {
 // TestProofHoldsBack records a conversation as a test, breaks the rule, and shows that it does not
 // go live, that it may watch, and what the tab says.
 func TestProofHoldsBack(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := withSLA(t)
 	b := newBrowser(t, d.serve())
@@ -142,6 +145,7 @@ func TestProofHoldsBack(t *testing.T) {
 // TestProofForEverybody shows that every tab works with a screen reader, a dark screen or a phone,
 // in both languages, and that the policy refuses nothing of it.
 func TestProofForEverybody(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := withSLA(t)
 	d.says(marina, "Marina Souza", "price please")

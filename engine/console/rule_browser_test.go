@@ -40,6 +40,7 @@ func newSlowDesk(t *testing.T, change ...func(*Options)) *desk {
 // TestReadAndChange shows that a rule is read and changed on one page: the bar names what is
 // changed, saving keeps the rule live, and the history says it in words.
 func TestReadAndChange(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newSlowDesk(t)
 	d.says(marina, "Marina", "Oi")
@@ -83,6 +84,7 @@ func TestReadAndChange(t *testing.T) {
 // TestReaders shows that somebody who may only look gets the same rail, with nothing to press, and
 // that the page works for everybody at both widths.
 func TestReaders(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)
@@ -118,6 +120,7 @@ func TestReaders(t *testing.T) {
 // TestTwoAtOneRule shows that two people who change one rule see each other, and at once what the
 // other one saves.
 func TestTwoAtOneRule(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)

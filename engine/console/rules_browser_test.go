@@ -12,6 +12,7 @@ import (
 // TestRuleListInABrowser shows that rules are found while one types, that what was searched for
 // stays in the address, and that the pages around a rule work for everybody, on a phone too.
 func TestRuleListInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newCampaign(t)
 	d.write("desk.yaml", listedRules)

@@ -50,6 +50,7 @@ rules:
 // TestEveryState shows that axe finds nothing in any state of the studio: every picker, sheet and
 // menu is opened, on a phone, and with -looks on a screen too.
 func TestEveryState(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	d.write("states.yaml", statesRule)

@@ -56,6 +56,7 @@ func (b *browser) refused() []string {
 // it, lets it watch, makes it live, sees it act, finds out why it did not, stops everything, and
 // goes back to the version before.
 func TestAPersonWrites(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute) // to seven, when the office is closed
@@ -177,6 +178,7 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 // TestNothingElseIsSaved shows that a rule is not saved while its rail says something that could
 // not be put into the text, and that a text which was refused is not left without a word.
 func TestNothingElseIsSaved(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	text := "rules:\n  - id: shared\n    name: &n Ours\n    when: message.received\n    do: [{ log: *n }]\n"
@@ -239,6 +241,7 @@ func (b *browser) types(word, other string) {
 // TestWritingInABrowser shows that these pages work with a keyboard, a screen reader, a dark screen
 // or a phone, and that the policy refuses nothing of their own.
 func TestWritingInABrowser(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute)
