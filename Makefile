@@ -29,15 +29,20 @@ BENCH := cmd/bench
 # run at a time.
 PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
+
+# The race detector has something to find where goroutines or what guards them is used. From the
+# sources, so that none is left out.
+RACED = grep -rlE --include='*.go' '\b(sync|atomic)\.[A-Z]|^\s*go [a-zA-Z]' . | grep -v '^\./$(BENCH)/' | xargs -n 1 dirname | sort -u
+
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all; lint has vetted the code
 	go test -vet=off -p $(PACKAGES) -parallel 8 -timeout 40m ./...
-	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m ./...
+	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m $$($(RACED))
 	go test -short -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
 	cd $(BENCH) && go test -timeout 40m ./... && go test -race -short -timeout 40m ./...
 
 .PHONY: race
-race: tools ## run all tests with the race detector, in full; make test runs their short form
+race: tools ## run all tests with the race detector, in full; make test runs the short form of those with goroutines
 	go test -race -timeout 2h ./...
 	cd $(BENCH) && go test -race -timeout 2h ./...
 
@@ -65,11 +70,11 @@ $(PROMTOOL):
 		echo "getting promtool"; set -e; folder=$$(mktemp -d); cd $$folder; \
 		apt-get update -qq; apt-get download -qq prometheus; dpkg-deb -x prometheus_*.deb .; mv usr/bin/promtool $@; rm -rf $$folder; fi
 
+# Vet is one of the linter's own.
 .PHONY: lint
 lint: $(LINT) vulnerabilities ## check the code: the import law, vet, style, known vulnerabilities
-	go vet ./...
 	$(LINT) run --allow-parallel-runners ./...
-	cd $(BENCH) && go vet ./... && $(LINT) run --allow-parallel-runners ./...
+	cd $(BENCH) && $(LINT) run --allow-parallel-runners ./...
 
 # Known vulnerabilities are looked for where their database can be had; without it nothing is said of them.
 .PHONY: vulnerabilities
@@ -164,7 +169,7 @@ STOPS ?= 50
 DISTURBANCES ?= 50
 .PHONY: share
 share: ## stop engines that share a PostgreSQL STOPS times, crash it DISTURBANCES times and cut its connections five times as often, under load
-	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll)$$' -v -parallel 1 -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
+	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll|TestAnswerIsClaimed)$$' -v -parallel 1 -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
 
 FLOOD ?= 60000
 WORKERS ?= 0
@@ -193,7 +198,7 @@ EVENTS ?= 100000
 backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes
 	go test -run '^$$' -bench '^BenchmarkBacktest$$' -benchtime $$(($(EVENTS) / 1000))x -timeout 6h ./engine/backtest
 
-ATTACK ?= 8s
+ATTACK ?= 4s
 .PHONY: attack
 attack: build ## attack bin/quando for ATTACK as strangers would: forged floods, slow clients, many connections, hostile bodies; print its memory, descriptors, calls and lines logged
 	go test -run '^(TestAttack|TestAttackOnTheSecret|TestUnverifiedBodies|TestManyConnections)$$' -count 1 -v -timeout 6h ./cmd/quando -attack $(ATTACK) -program $(GOBIN_DIR)/quando
@@ -214,8 +219,16 @@ gap: ## open RULES made-up rules in the studio, with nothing by hand and no code
 	go test -run '^Test(Random)?(NoGap|Changes)$$' -count 1 -v -timeout 6h ./engine/console/internal/studio -cases $(RULES)
 
 .PHONY: newcomers
-newcomers: ## build seven rules in a browser as a new user would: with a mouse, with keys alone and on a phone, and print the clicks
-	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting)$$' -count 1 -v -timeout 1h ./engine/console -ways
+newcomers: ## build seven rules in a browser as a new user would, and lose no click: with a mouse, with keys alone and on a phone, and print the clicks
+	go test -run '^Test(The(AwayReply|TwoLevelSLA|Menu|Survey|DailyReport|Canary)|VIPRouting|NoClickIsLost)$$' -count 1 -v -timeout 1h ./engine/console -ways
+
+.PHONY: looks
+looks: tools ## look at every page and state of the console in each language, at each width and in both themes, with axe; make test shows them in turns
+	go test -run 'InABrowser$$|^Test(EveryState|ProofForEverybody|Readers)$$' -count 1 -v -timeout 1h ./engine/console -looks
+
+.PHONY: faults
+faults: ## tell the stories of all examples, of the cookbook and of sixteen automations under every fault
+	go test -run '^Test(Stories|Together|Cookbook|Sixteen)$$' -count 1 -timeout 1h ./examples ./cmd/quando -faults
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each

@@ -22,7 +22,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-var kills = flag.Int("kills", 10, "how often TestKill kills the engine")
+var kills = flag.Int("kills", 5, "how often TestKill kills the engine")
 
 // A relay passes deliveries to the running processes in turn, and waits while none accepts them,
 // like a very patient load balancer.

@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-var disturbances = flag.Int("disturbances", 4, "how often TestDatabaseCrashes crashes the database, and five times as often TestConnectionsCut cuts connections")
+var disturbances = flag.Int("disturbances", 2, "how often TestDatabaseCrashes crashes the database, and five times as often TestConnectionsCut cuts connections")
 
 // TestDatabaseCrashes makes the database crash and come back, again and again, while two engines
 // serve customers.

@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"flag"
 	"os"
 	"path"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestStories runs the tests of every example, under every fault that they name.
+var everyFault = flag.Bool("faults", false, "tell all stories under every fault that they name, instead of the first of each example")
+
+// TestStories runs the tests of every example, the first of each under every fault that it names.
 func TestStories(t *testing.T) {
 	for _, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -42,16 +45,18 @@ func TestTogether(t *testing.T) {
 	tell(t, set)
 }
 
-// tell runs the tests of a rule set; in the short form the first of them, without faults.
+// tell runs the tests of a rule set, the first under faults; in the short form only that, and
+// without faults.
 func tell(t *testing.T, set *rules.Set) {
 	tests := set.Tests
 	if testing.Short() {
 		tests = tests[:1]
 	}
-	for _, test := range tests {
+	for n, test := range tests {
 		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
-			result, err := ruletest.Run(t.Context(), ruletest.Options{Set: set, NoFaults: testing.Short()}, test)
+			faults := *everyFault || n == 0 && !testing.Short()
+			result, err := ruletest.Run(t.Context(), ruletest.Options{Set: set, NoFaults: !faults}, test)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,6 +43,9 @@ func readTestFile(ruleFile, name string) ([]byte, error) {
 
 // TestBroken holds each broken file to the exact messages, lines and columns of its golden file.
 func TestBroken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	files, err := filepath.Glob("testdata/broken/*.yaml")
 	if err != nil || len(files) < 60 {
 		t.Fatalf("%d broken files, %v", len(files), err)
@@ -73,6 +76,9 @@ func TestMistakes(t *testing.T) {
 // TestBrokenInPortuguese holds the problems of all broken files to their Portuguese, which stands
 // in one golden file so that it can be read in one go.
 func TestBrokenInPortuguese(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	files, err := filepath.Glob("testdata/broken/*.yaml")
 	more, err2 := filepath.Glob("testdata/broken/*/*.yaml")
 	if err != nil || err2 != nil {

@@ -50,6 +50,9 @@ func FuzzRules(f *testing.F) {
 
 // FuzzFormat formats anything: the result must have the same rules with the same versions.
 func FuzzFormat(f *testing.F) {
+	if testing.Short() {
+		f.Skip("takes long, in one goroutine")
+	}
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		formatted, problems := rules.Format("r.yaml", text)

@@ -86,6 +86,9 @@ func TestCandidates(t *testing.T) {
 
 // TestCandidatesLoseNothing compares the index with asking every rule, on random rules and events.
 func TestCandidatesLoseNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	const seed = 20261113
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	fields := []string{"event.data.a", "event.data.b", "event.data.c.d", "conversation.kind", "conversation.archived", "message.by"}
@@ -215,6 +218,9 @@ func BenchmarkMatch(b *testing.B) {
 // TestMatchAllocates shows that finding the candidates allocates nothing, however many rules there
 // are.
 func TestMatchAllocates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	for _, n := range []int{10, 2000} {
 		set := manyRules(t, n)
 		known := manyRulesEvent()

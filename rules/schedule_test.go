@@ -58,6 +58,9 @@ func TestScheduleNext(t *testing.T) {
 // wall: each local time that was asked for comes exactly once a day, when it is first shown or has
 // just been jumped over.
 func TestScheduleAgainstClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	rnd := rand.New(rand.NewPCG(7, 7))
 	changes := map[string][]string{
 		"Europe/Lisbon":       {"2026-03-28", "2026-10-24"},

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,13 +77,29 @@ func (s *showing) nothingLeft() {
 	}
 }
 
+// wholeDemo is what the demo prints until the escalation of Saturday, where it is stopped as Ctrl-C
+// does.
+var wholeDemo struct {
+	sync.Once
+	text string
+}
+
+// watchDemo returns wholeDemo. The first test that asks for it waits for it.
+func watchDemo(t *testing.T) string {
+	t.Helper()
+	wholeDemo.Do(func() {
+		s := show(t, "--speed", "600")
+		s.until("\nSaturday 14 November\n")
+		s.until("09:25  sla-escalation")
+		s.end()
+		wholeDemo.text = s.over()
+	})
+	return wholeDemo.text
+}
+
 // TestDemo sees the whole of Friday and the beginning of Saturday, and stops it as Ctrl-C does.
 func TestDemo(t *testing.T) {
-	s := show(t, "--speed", "300")
-	s.until("\nSaturday 14 November\n")
-	s.until("09:25  sla-escalation")
-	s.end()
-	text := s.over()
+	text := watchDemo(t)
 	clitest.HasLines(t, text,
 		`  Console   http://127\.0\.0\.1:\d+   see the rules at work, .*`,
 		`17:40      João writes: “Oi, o meu pedido chegou com defeito. Podem me ajudar\?”`,
@@ -129,17 +146,15 @@ func TestDemoInTheReadme(t *testing.T) {
 	if !found {
 		t.Fatal("the README shows nothing of the demo")
 	}
-	s := show(t, "--speed", "300")
-	s.until("\nSaturday")
-	s.end()
-	rest := s.over()
+	whole := watchDemo(t)
+	rest := whole
 	for line := range strings.Lines(sample) {
 		if line == "…\n" {
 			continue
 		}
 		var there bool
 		if _, rest, there = strings.Cut(rest, line); !there {
-			t.Fatalf("the demo does not print, in this order:\n%s\n%s", line, s.out)
+			t.Fatalf("the demo does not print, in this order:\n%s\n%s", line, whole)
 		}
 	}
 }
@@ -149,16 +164,19 @@ func TestDemoIsTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
-	tell := func(args ...string) (friday, saturday string) {
-		s := show(t, append(args, "--speed", "600")...)
-		s.until("09:25  sla-escalation")
-		s.end()
-		_, text, _ := strings.Cut(s.over(), "\nFriday")
+	days := func(text string) (friday, saturday string) {
+		_, text, _ = strings.Cut(text, "\nFriday")
 		text, _, _ = strings.Cut(text, "09:25  sla-escalation")
 		friday, saturday, _ = strings.Cut(text, "\nSaturday")
 		return friday, saturday
 	}
-	friday, saturday := tell()
+	tell := func(args ...string) (friday, saturday string) {
+		s := show(t, append(args, "--speed", "600")...)
+		s.until("09:25  sla-escalation")
+		s.end()
+		return days(s.over())
+	}
+	friday, saturday := days(watchDemo(t))
 	againFriday, againSaturday := tell("--seed", "1")
 	if diff := cmp.Diff(friday+saturday, againFriday+againSaturday); diff != "" {
 		t.Error(diff)
@@ -174,7 +192,7 @@ func TestDemoConsole(t *testing.T) {
 	if taken, err := net.Listen("tcp", "127.0.0.1:8081"); err == nil {
 		defer taken.Close()
 	}
-	s := show(t, "--speed", "300")
+	s := show(t, "--speed", "600")
 	s.until("18:00      The office closes.")
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(s.out.String())
 	if strings.HasSuffix(address, ":8081") {
@@ -223,7 +241,7 @@ func TestDemoSignal(t *testing.T) {
 	s := &showing{t: t, out: &clitest.Buffer{}, temp: t.TempDir()}
 	trouble := &clitest.Buffer{}
 	// Under this name the test's own binary is the command.
-	c := &exec.Cmd{Path: program, Args: []string{"quando", "demo", "--speed", "60"}, Stdout: s.out, Stderr: trouble, Env: append(os.Environ(), "TMPDIR="+s.temp)}
+	c := &exec.Cmd{Path: program, Args: []string{"quando", "demo", "--speed", "600"}, Stdout: s.out, Stderr: trouble, Env: append(os.Environ(), "TMPDIR="+s.temp)}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

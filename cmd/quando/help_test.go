@@ -154,7 +154,7 @@ func typeExample(t *testing.T, project, path, line string) {
 	}
 	for _, endless := range helpEndless {
 		if typed == endless || strings.HasPrefix(typed, endless+" ") {
-			typed = "timeout --foreground -s INT --preserve-status 2 " + typed
+			typed = "timeout --foreground -s INT --preserve-status 4 " + typed
 		}
 	}
 	switch path {

@@ -17,6 +17,7 @@ var stepBlock = regexp.MustCompile("(?ms)^ +```console\n(.*?)^ +```$")
 // but an unpacked archive. Where they need root, the machine's folders are below that folder, and
 // the engine is started in the place of systemd.
 func TestInstallDoc(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

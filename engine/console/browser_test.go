@@ -3,14 +3,21 @@ package console
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	cdproto "github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -34,19 +41,34 @@ type browser struct {
 }
 
 // browserStep is how long one step may take, on a machine that has other things to do.
-const browserStep = time.Minute
+const browserStep = 3 * time.Minute
 
 // browserFlags isolate the browser: it requests nothing but the page.
 var browserFlags = []string{
-	"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+	"headless", "no-sandbox", "disable-gpu", "in-process-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
 }
 
-// newBrowser starts a browser at an address, with an empty profile.
-func newBrowser(t *testing.T, base string) *browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a browser takes its time")
+// chromium is the browser of the whole package: to start one takes as long as many pages.
+var chromium struct {
+	sync.Once
+	ctx  context.Context
+	stop []context.CancelFunc
+	err  error
+}
+
+// profiles are windows that share no cookies, one for each processor. A test may need two.
+var profiles = make(chan context.Context, max(2, runtime.NumCPU()))
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range slices.Backward(chromium.stop) {
+		stop()
 	}
+	os.Exit(code)
+}
+
+// startChromium starts the browser of the package.
+func startChromium() {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
@@ -55,25 +77,73 @@ func newBrowser(t *testing.T, base string) *browser {
 		}
 	}
 	if path == "" {
-		t.Fatal("there is no Chromium: make tools installs it")
+		chromium.err = errors.New("there is no Chromium: make tools installs it")
+		return
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(browserStep))
 	for _, flag := range browserFlags {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	chromium.stop = append(chromium.stop, cancel)
+	chromium.ctx, cancel = chromedp.NewContext(allocator)
+	chromium.stop = append(chromium.stop, cancel)
+	chromium.err = chromedp.Do(chromium.ctx)
+	for range cap(profiles) {
+		if chromium.err == nil {
+			profile, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithNewBrowserContext())
+			chromium.stop = append(chromium.stop, cancel)
+			chromium.err = chromedp.Do(profile)
+			profiles <- profile
+		}
+	}
+}
+
+// needsBrowser ends a test in the short form, before it has built what the browser would look at.
+func needsBrowser(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time")
+	}
+}
+
+// newBrowser opens a tab at an address, in an empty profile that nobody else uses.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	needsBrowser(t)
+	chromium.Do(startChromium)
+	if chromium.err != nil {
+		t.Fatalf("the browser does not start: %v", chromium.err)
+	}
+	profile := <-profiles
+	t.Cleanup(func() { profiles <- profile })
+	ctx, cancel := chromedp.NewContext(profile, chromedp.WithNewWindow(false))
 	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	// The browser lives as long as what it is started with, so this is not one step among others.
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("the browser does not start: %v", err)
+	// The tab lives as long as what it is opened with, so this is not one step among others.
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
+		t.Fatalf("the browser opens no tab: %v", err)
+	}
+	if _, err := chromedp.Call(ctx, network.ClearBrowserCookies, cdproto.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	// Every window has the focus, also while others are open.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatal(err)
 	}
 	source := `addEventListener("error", (e) => (window.broken ||= []).push(e.message + " at " + e.filename + ":" + e.lineno))`
 	if _, err := chromedp.Call(ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: source}); err != nil {
 		t.Fatal(err)
 	}
 	return &browser{t: t, ctx: ctx, base: base}
+}
+
+// everyLook asks for the long form of the tests that look at many pages.
+var everyLook = flag.Bool("looks", false, "look at every page in each language and at each width, instead of in turns")
+
+// inTurn tells whether a page is looked at in one of several ways, such as languages or widths.
+// Pages take turns: each is seen in one way, and each way by some. -looks shows all in every way.
+func inTurn(page, way, ways int) bool {
+	return *everyLook || *screenshots != "" || page%ways == way
 }
 
 // look takes one step and returns its result. Each step has its own timeout, so that many of them
@@ -192,6 +262,8 @@ var lookedAt = []struct{ name, path string }{
 // screen, that no page runs what a customer wrote, and that the policy of the pages refuses nothing
 // of their own.
 func TestPagesInABrowser(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newPlayground(t)
 	d.story()
 	d.explains()
@@ -210,10 +282,13 @@ func TestPagesInABrowser(t *testing.T) {
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
-	for _, lang := range words.Languages {
+	for l, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
-		for _, p := range lookedAt {
+		for n, p := range lookedAt {
+			if !inTurn(n, l, len(words.Languages)) {
+				continue
+			}
 			path := p.path
 			switch p.name {
 			case "run":
@@ -234,6 +309,8 @@ func TestPagesInABrowser(t *testing.T) {
 
 // TestLoginInABrowser is the same for the pages before the login.
 func TestLoginInABrowser(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
@@ -285,6 +362,8 @@ func (b *browser) phone(run int64) {
 // TestAPersonStops does what a person does: sees a run appear without reloading, opens it, stops
 // everything, sees that nothing is sent, and resumes.
 func TestAPersonStops(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/runs")

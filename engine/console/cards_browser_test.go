@@ -12,6 +12,8 @@ import (
 // TestAChangeIsShownSoon prints how long a change of a rule with 200 steps takes from the click to
 // the frame that shows it, and shows that it touches no card but its own.
 func TestAChangeIsShownSoon(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	d.write("long.yaml", longRule(200))
 	if err := d.reload(); err != nil {
@@ -94,6 +96,8 @@ func (p *person) drags(path, to string) {
 // TestCardsAreMoved shows that cards are dragged into and out of ways, and moved by keys, and that
 // nothing else changes.
 func TestCardsAreMoved(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	_, p := opensRule(t, branchedRule, "ways")
 	p.drags("/do/2", "/do/1/args/branches/branches/1/do/0")
 	p.written("- else:\n              - add_labels: [vip]\n              - log: nothing\n")
@@ -119,6 +123,8 @@ func TestCardsAreMoved(t *testing.T) {
 // TestAStepIsSwitchedOff shows that a step is switched off and on again, and that one which was
 // removed can be had back.
 func TestAStepIsSwitchedOff(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	_, p := opensRule(t, branchedRule, "ways")
 	p.tap(`[data-at="/do/0"] .menu > summary`)
 	p.tap(`[data-at="/do/0"] [data-edits*="enabled"]`)
@@ -138,6 +144,8 @@ func TestAStepIsSwitchedOff(t *testing.T) {
 // TestCardsFold shows that the cards of a phone are folded, that a click on a sentence opens one,
 // and that it stays open while steps are added and moved.
 func TestCardsFold(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	_, p := opensRule(t, branchedRule, "ways")
 	p.until(`!document.querySelector("[data-folded]")`)
 	p.do(chromedp.EmulateViewport(390, 800))
@@ -159,6 +167,8 @@ func TestCardsFold(t *testing.T) {
 // TestSheetsAreGood shows that blocks and cards can be used with a screen reader, on dark screens
 // and on phones.
 func TestSheetsAreGood(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	_, p := opensRule(t, strings.Replace(branchedRule, "send_message: Hello", "{ send_message: Hello, enabled: false }", 1), "ways")
 	p.isGood("cards-off", "en")
 	p.tap(`[data-at="/do/2"] .menu > summary`)

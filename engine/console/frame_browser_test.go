@@ -22,6 +22,7 @@ import (
 // TestSearchByKeys finds a customer and a rule without the mouse: "/" or Ctrl-K opens the search,
 // arrow keys choose, Enter opens.
 func TestSearchByKeys(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.says(marina, "Marina Souza", "Oi, preciso de um abacaxi")
@@ -126,6 +127,7 @@ func mainOf(page string) string {
 // TestFrameOnAPhone shows that the bar at the bottom leads to four places and opens the rest, that
 // nothing of a page lies behind it, and that axe finds nothing in the frame at any width and theme.
 func TestFrameOnAPhone(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
@@ -174,6 +176,7 @@ func TestFrameOnAPhone(t *testing.T) {
 // TestNeedsAreCounted shows that every page says how many things need a person, and that an open
 // one follows.
 func TestNeedsAreCounted(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())

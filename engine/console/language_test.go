@@ -55,6 +55,9 @@ func (d *desk) explains() {
 // TestPortuguese shows that pages in Portuguese are so wholly, but for what people, rules and the
 // service wrote.
 func TestPortuguese(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	d := newPlayground(t)
 	d.story()
 	d.explains()

@@ -33,6 +33,7 @@ func (d *desk) load() (stop func()) {
 // TestLiveListsStay shows that nobody opens another run than the one they point at, however much
 // happens meanwhile, and that neither the focus nor the page moves.
 func TestLiveListsStay(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())
@@ -76,6 +77,7 @@ func TestLiveListsStay(t *testing.T) {
 // TestLiveRowsChange shows that a row changes in its place, and that the first rows of an empty
 // list do not wait.
 func TestLiveRowsChange(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())

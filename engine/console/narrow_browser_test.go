@@ -29,6 +29,7 @@ func (b *browser) narrow(paths ...string) {
 
 // TestNoPageScrollsSideways shows that every page fits on the smallest phone.
 func TestNoPageScrollsSideways(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newPlayground(t)
 	d.story()
@@ -56,6 +57,7 @@ func TestNoPageScrollsSideways(t *testing.T) {
 // TestStopIsInReach shows that nothing covers Stop everything and its form, and that Today begins
 // with the newest hours on a phone.
 func TestStopIsInReach(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newPlayground(t)
 	d.story()
@@ -87,6 +89,7 @@ func TestStopIsInReach(t *testing.T) {
 // TestHistoryShowsTheWholeLine shows that what a version changed is not cut off, however long its
 // lines are.
 func TestHistoryShowsTheWholeLine(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newEditorDesk(t)
 	long := fmt.Sprintf("rules:\n  - id: hello\n    name: A first word\n    when: message.received\n    do:\n      - send_message: \"%0300d the end\"\n", 1)
@@ -104,6 +107,7 @@ func TestHistoryShowsTheWholeLine(t *testing.T) {
 // TestNamesAreWhole shows that no name of a rule or a customer is broken inside a word, on a wide
 // screen and on a phone.
 func TestNamesAreWhole(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newDesk(t)
 	d.says(marina, "Maria Auxiliadora Vasconcelos", "Oi!")

@@ -353,6 +353,9 @@ func TestConversations(t *testing.T) {
 // TestLongConversation shows that everything of a conversation can be reached, and that one endless
 // message does not bury the others.
 func TestLongConversation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	d := newDesk(t)
 	var batch []rules.Event
 	for i := range conversationEvents + 5 {

@@ -43,6 +43,8 @@ func (b *browser) drag(selector string, share float64) {
 
 // TestProofOfAChange shows the difference to the version in use, as soon as a condition was changed.
 func TestProofOfAChange(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	d.says(marina, "Marina Souza", "price please")
 	d.says(bento, "Bento Alves", "hello")
@@ -68,6 +70,8 @@ func TestProofOfAChange(t *testing.T) {
 // TestProofByDragging shows that an escalation vanishes when the team's answer is dragged to before
 // it, by a pointer and by keys, and comes back when it is typed to be later.
 func TestProofByDragging(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := withSLA(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&rule=sla")
@@ -101,6 +105,8 @@ func TestProofByDragging(t *testing.T) {
 // TestProofHoldsBack records a conversation as a test, breaks the rule, and shows that it does not
 // go live, that it may watch, and what the tab says.
 func TestProofHoldsBack(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := withSLA(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&rule=sla")
@@ -139,6 +145,8 @@ func TestProofHoldsBack(t *testing.T) {
 // TestProofForEverybody shows that every tab works with a screen reader, a dark screen or a phone,
 // in both languages, and that the policy refuses nothing of it.
 func TestProofForEverybody(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := withSLA(t)
 	d.says(marina, "Marina Souza", "price please")
 	d.pass(time.Hour)
@@ -150,20 +158,25 @@ func TestProofForEverybody(t *testing.T) {
 	b := newBrowser(t, d.serve())
 	b.do(chromedp.Navigate("about:blank"))
 	b.watchPolicy()
-	for _, lang := range words.Languages {
+	tabs := []struct{ name, shows string }{{"words", "#words p"}, {"past", "#past p"}, {"story", "#chat .talk-in"}, {"tests", ".tests .red"}, {"yaml", ".cm-content"}}
+	for l, lang := range words.Languages {
 		d.languageCookie(b, lang.Code)
-		for _, width := range []int64{1280, 390} {
+		for w, width := range []int64{1280, 390} {
+			if !inTurn(l, w, 2) {
+				continue
+			}
 			b.do(chromedp.EmulateViewport(width, 900))
 			b.theme("light")
 			b.open("/write?workspace=default&rule=sla")
 			b.until(railIsThere)
-			for tab, there := range map[string]string{"words": "#words p", "past": "#past p", "story": "#chat .talk-in", "tests": ".tests .red", "yaml": ".cm-content"} {
-				b.click("#tab-" + tab)
-				b.until(fmt.Sprintf("document.querySelector(%q)", there))
+			for _, tab := range tabs {
+				b.theme("light")
+				b.click("#tab-" + tab.name)
+				b.until(fmt.Sprintf("document.querySelector(%q)", tab.shows))
 				b.until(`!document.querySelector('[role=tabpanel]:not([hidden]) [aria-busy="true"]')`)
-				b.isGood(fmt.Sprintf("proof-%s-%d", tab, width), lang.Code)
+				b.isGood(fmt.Sprintf("proof-%s-%d", tab.name, width), lang.Code)
 				if wide := look(b, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
-					t.Errorf("%s is %d pixels wider than the screen of %d", tab, wide, width)
+					t.Errorf("%s is %d pixels wider than the screen of %d", tab.name, wide, width)
 				}
 			}
 			if list := b.refused(); len(list) > 0 {

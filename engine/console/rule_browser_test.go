@@ -40,6 +40,8 @@ func newSlowDesk(t *testing.T, change ...func(*Options)) *desk {
 // TestReadAndChange shows that a rule is read and changed on one page: the bar names what is
 // changed, saving keeps the rule live, and the history says it in words.
 func TestReadAndChange(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newSlowDesk(t)
 	d.says(marina, "Marina", "Oi")
 	b := newBrowser(t, d.serve())
@@ -82,18 +84,22 @@ func TestReadAndChange(t *testing.T) {
 // TestReaders shows that somebody who may only look gets the same rail, with nothing to press, and
 // that the page works for everybody at both widths.
 func TestReaders(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
 	})
 	b := newBrowser(t, d.serve())
 	b.enters("vera")
-	for _, lang := range words.Languages {
+	for l, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
 		b.open("/rules/default/slow")
 		b.until(`document.querySelector("#rail .chip") && !document.querySelector("#rail button, #rail input, #rail textarea, #write, script[src*=studio], .savebar, .ruleactions form")`)
-		b.isGood("rule-read", lang.Code)
+		if inTurn(0, l, len(words.Languages)) { // the phone reads it in Portuguese
+			b.isGood("rule-read", lang.Code)
+		}
 	}
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.theme("light")
@@ -114,6 +120,8 @@ func TestReaders(t *testing.T) {
 // TestTwoAtOneRule shows that two people who change one rule see each other, and at once what the
 // other one saves.
 func TestTwoAtOneRule(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newSlowDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081"

@@ -155,6 +155,9 @@ func (d *desk) manyRules(n int, history bool) {
 // TestManyRules shows that the list of 500 rules is as large as a page, however many there are, and
 // that every rule can be reached.
 func TestManyRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	d := newEditorDesk(t)
 	d.manyRules(500, false)
 	next := regexp.MustCompile(`<a class="button" href="([^"]*from=[^"]*)"`)

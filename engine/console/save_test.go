@@ -111,6 +111,9 @@ func TestLineEnds(t *testing.T) {
 // TestLongHistory shows that every version of a file can be reached, however many there are, and
 // that one can go back to it from there.
 func TestLongHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, in one goroutine")
+	}
 	d := newEditorDesk(t)
 	const all = versionsShown + 3
 	for i := range all {

@@ -39,6 +39,8 @@ func TestSentAfterTheSession(t *testing.T) {
 // TestOpenPages shows that an open page shows when another user has stopped everything, and when it
 // is not live any more.
 func TestOpenPages(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t, func(o *Options) {
 		guarded(o)
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption

@@ -232,6 +232,8 @@ func TestSimulatorRefuses(t *testing.T) {
 
 // TestSimulatorIsLive sees what rules do without reloading.
 func TestSimulatorIsLive(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newPlayground(t)
 	b := newBrowser(t, d.serve())
 	b.open("/simulator")
@@ -245,6 +247,7 @@ func TestSimulatorIsLive(t *testing.T) {
 // TestSimulatorByKeys plays a customer and the team, and lets time pass, with the keyboard alone,
 // on a wide screen and on a phone.
 func TestSimulatorByKeys(t *testing.T) {
+	needsBrowser(t)
 	t.Parallel()
 	d := newPlayground(t)
 	b := newBrowser(t, d.serve())

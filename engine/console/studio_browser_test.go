@@ -102,6 +102,8 @@ func (p *person) buildsTheAwayReply(quietly bool) {
 // TestBuiltByClicks shows that the away reply is built from an empty page by clicks, choices and
 // plain words, that what was done can be undone and moved, and what is saved.
 func TestBuiltByClicks(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&template=")
@@ -146,6 +148,8 @@ func TestBuiltByClicks(t *testing.T) {
 // TestWaysByClicks shows that a choice with its ways is built by clicks, and that a card with a
 // problem says so.
 func TestWaysByClicks(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&template=")
@@ -176,6 +180,8 @@ func TestWaysByClicks(t *testing.T) {
 
 // TestByKeyboardOnAPhone shows that a rule is built with the keys alone, at the width of a phone.
 func TestByKeyboardOnAPhone(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.do(chromedp.EmulateViewport(390, 800))

@@ -8,6 +8,7 @@ import (
 // TestTheAwayReply shows that a new user builds the reply of a closed office, which says when it
 // opens again, in at most twelve clicks.
 func TestTheAwayReply(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the away reply", way: "phone", most: 12,
 		builds: []action{
@@ -44,6 +45,7 @@ func TestTheAwayReply(t *testing.T) {
 // TestTheTwoLevelSLA shows that a new user builds an escalation with two levels in at most 25
 // clicks, and that it ends when the team answers.
 func TestTheTwoLevelSLA(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the two-level SLA", way: "mouse", most: 25,
 		builds: []action{
@@ -90,6 +92,7 @@ func TestTheTwoLevelSLA(t *testing.T) {
 // TestTheMenu shows that a new user builds a menu with three choices and a time limit in at most 30
 // clicks.
 func TestTheMenu(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the menu", way: "keyboard", most: 30,
 		builds: []action{
@@ -127,7 +130,8 @@ func TestTheMenu(t *testing.T) {
 // TestNoClickIsLost shows that a click is heard on what lies below a text that is being written,
 // and would move when the text is left.
 func TestNoClickIsLost(t *testing.T) {
-	inWays(t, "", func(_ string, _ *desk, p *newcomer) {
+	needsBrowser(t)
+	inWays(t, "mouse", func(_ string, _ *desk, p *newcomer) {
 		for _, a := range []action{
 			press("+ Add a step"),
 			choose("Send a message"),

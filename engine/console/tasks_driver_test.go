@@ -307,17 +307,14 @@ type task struct {
 	acts   func(s *simulated)
 }
 
-// isDone does a task, makes its rule live, and shows that it acts in the simulator.
+// isDone does a task, makes its rule live, and shows that it acts in the simulator. Nothing else runs
+// meanwhile: a person does not have to wait for long.
 func (k task) isDone(t *testing.T) {
 	var needs []func(d *desk)
 	if k.needs != nil {
 		needs = append(needs, k.needs)
 	}
-	way := k.way
-	if *everyWay {
-		way = ""
-	}
-	inWays(t, way, func(way string, d *desk, p *newcomer) {
+	inWays(t, k.way, func(way string, d *desk, p *newcomer) {
 		k.isBuilt(p)
 		picture := "task-" + strings.ReplaceAll(k.name, " ", "-") + "-" + way
 		p.picture(picture, "en", "light")
@@ -339,11 +336,11 @@ func (k task) isDone(t *testing.T) {
 
 var everyWay = flag.Bool("ways", false, "do each task of newcomers with a mouse, with keys alone and on a phone")
 
-// inWays gives an empty page of a new desk, which has what is needed, to one hand, or to each.
+// inWays gives an empty page of a new desk, which has what is needed, to one hand, or with -ways to
+// each.
 func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
-	b := newBrowser(t, "")
 	for _, way := range hands {
-		if only != "" && way.name != only {
+		if !*everyWay && way.name != only {
 			continue
 		}
 		t.Run(way.name, func(t *testing.T) {
@@ -356,10 +353,8 @@ func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer)
 			if err := d.reload(); err != nil {
 				t.Fatal(err)
 			}
-			tab, cancel := chromedp.NewContext(b.ctx)
-			t.Cleanup(cancel)
-			p := &newcomer{browser: &browser{t: t, ctx: tab, base: d.serve()}, hand: way.hand}
-			if _, err := chromedp.Call(tab, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: newcomerScript}); err != nil {
+			p := &newcomer{browser: newBrowser(t, d.serve()), hand: way.hand}
+			if _, err := chromedp.Call(p.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: newcomerScript}); err != nil {
 				t.Fatal(err)
 			}
 			p.do(way.screen)

@@ -60,6 +60,7 @@ func (d *desk) changed(kind, text string) (n int) {
 
 // TestTheSurvey shows that a new user builds a survey whose bad marks become a label and a card.
 func TestTheSurvey(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the survey", way: "mouse", most: 40,
 		builds: []action{
@@ -132,6 +133,7 @@ func TestTheSurvey(t *testing.T) {
 // TestTheDailyReport shows that a new user builds a message that tells every workday at six how many
 // attendances are open in each sector.
 func TestTheDailyReport(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the daily report", way: "phone", most: 30,
 		builds: []action{
@@ -185,6 +187,7 @@ const shifts = `calendars:
 // TestVIPRouting shows that a new user builds a rule that brings important customers to whoever is
 // on duty.
 func TestVIPRouting(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the VIP routing by shift", way: "keyboard", most: 30,
 		needs: func(d *desk) {
@@ -236,6 +239,7 @@ func TestVIPRouting(t *testing.T) {
 
 // TestTheCanary shows that a new user builds an away reply that goes to a tenth of the customers.
 func TestTheCanary(t *testing.T) {
+	needsBrowser(t)
 	task{
 		name: "the canary", way: "mouse", most: 20,
 		builds: []action{

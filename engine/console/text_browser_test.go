@@ -112,6 +112,8 @@ func (b *browser) begins(text string) {
 // TestATextWithChips writes a message with the keyboard alone: chips are inserted by a slash,
 // removed as a whole and brought back, and the text below stays plain.
 func TestATextWithChips(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	b := newTextField(t)
 	b.has("Olá {{ contact.first_name }}! Estamos fechados e voltamos {{ next_open('office').Format('Monday, 15:04') }}. É urgente?",
 		"Olá [primeiro nome do cliente]! Estamos fechados e voltamos [próxima abertura · “segunda, 8:00”]. É urgente?")
@@ -162,6 +164,8 @@ func TestATextWithChips(t *testing.T) {
 // TestTheCursorStopsOnAChip shows what a person does with a chip that the cursor is on: step past
 // it, write beside it, change it, remove it.
 func TestTheCursorStopsOnAChip(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	b := newTextField(t)
 	b.begins("a{{ contact.name }}b")
 	b.presses(kb.ArrowLeft + kb.ArrowLeft)
@@ -194,6 +198,8 @@ func TestTheCursorStopsOnAChip(t *testing.T) {
 // TestAChipIsItsExpression shows that the expression is what is copied, that a pasted one is a
 // chip, and where an expression ends.
 func TestAChipIsItsExpression(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	b := newTextField(t)
 	b.begins("Oi {{ contact.name }}")
 	b.presses(kb.ArrowLeft)
@@ -225,6 +231,8 @@ func TestAChipIsItsExpression(t *testing.T) {
 // TestATextWithChipsIsForEverybody shows that the field works with a mouse, a screen reader, a dark
 // screen or a phone.
 func TestATextWithChipsIsForEverybody(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	b := newTextField(t)
 	if got := evaluate[string](b, `(e => [e.role || e.getAttribute("role"), e.ariaLabel, e.ariaMultiLine].join())(document.querySelector("#field .cm-content"))`); got != "textbox,Texto da mensagem,true" {
 		t.Errorf("the field is a %s", got)

@@ -53,6 +53,8 @@ func (p *person) seesPreview(text, said string) {
 // TestATextOnTheRail writes a text in the place of its bubble: chips from the menu, formats of a
 // time, and beside it what the last customer who wrote would have got.
 func TestATextOnTheRail(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	p := writesTexts(t)
 	p.tap(`[data-text="/do/0/args/text"] .bubble`)
 	p.focused(`[data-text] .cm-content`)
@@ -116,6 +118,8 @@ func TestATextOnTheRail(t *testing.T) {
 // TestOtherValues shows what else can be chosen than what is there: a name that the service does not
 // have yet, a variable, an uploaded file, and a part by hand with completion.
 func TestOtherValues(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	d.write("away.yaml", strings.Replace(awayInPortuguese, "rules:", "vars: { label: vip, most: 3 }\nrules:", 1))
 	b := newBrowser(t, d.serve())
@@ -179,6 +183,8 @@ func TestOtherValues(t *testing.T) {
 // TestATextOnAPhone shows the field at the width of a phone: a tap opens it, the menu inserts, and
 // what was typed is kept when the next thing is tapped.
 func TestATextOnAPhone(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	p := writesTexts(t)
 	p.do(chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	p.open("/write?workspace=default&file=away.yaml")
@@ -206,6 +212,8 @@ func TestATextOnAPhone(t *testing.T) {
 // TestConditionsToChoose shows the list of conditions: by what they are about, the usual ones first
 // and at once, the contraries of comparisons when somebody searches or asks for more.
 func TestConditionsToChoose(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
 	d := newEditorDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&template=")

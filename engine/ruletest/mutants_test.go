@@ -66,7 +66,7 @@ func caught(t *testing.T, binary, run string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	test := exec.CommandContext(ctx, binary, "-test.run", run, "-test.failfast")
+	test := exec.CommandContext(ctx, binary, "-test.run", run, "-test.failfast", "-faults")
 	test.Dir = filepath.Join(root, "examples")
 	out, err := test.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)

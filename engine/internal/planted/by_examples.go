@@ -23,7 +23,7 @@ var byExamples = []Bug{
 `, `	"github.com/google/uuid"
 	"github.com/quandohq/quando/actions"
 `},
-	}, Examples: "blocked-words"},
+	}},
 	{Name: "every try of a new card has a key of its own", Edits: []Edit{
 		{"actions/builtin/create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
 		{"actions/builtin/create_card.go", `	"context"

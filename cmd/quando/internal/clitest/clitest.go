@@ -74,7 +74,7 @@ func WriteFile(t *testing.T, name, text string) {
 // Eventually waits until something holds. How long that may take is no part of a test.
 func Eventually(t *testing.T, holds func() (bool, string)) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		ok, text := holds()
 		if ok {
 			return
