@@ -1,6 +1,6 @@
-// Package ruleeditor supports editing a rule's text: completions in it, and differences between two
+// Package editor supports editing a rule's text: completions in it, and differences between two
 // texts.
-package ruleeditor
+package editor
 
 import (
 	"slices"
