@@ -168,11 +168,10 @@ func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, erro
 		return nil, nil, err
 	}
 	parsed := rules.Parse(f.path(), []byte(f.text))
-	set, problems, err := rules.CompileContext(ctx, parsed.Beside(others), f.space.Editing.Rules)
+	set, problems, err := editor.Check(ctx, parsed, others, f.space.Editing.Rules)
 	if err != nil {
 		return nil, nil, err
 	}
-	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
 	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
 }
 

@@ -48,22 +48,11 @@ func (p *Process) choices(u *Unit) (list []console.Choice) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	snapshot, err := storage.Names(ctx, p.journal, u.Name)
+	known, err := storage.Choices(ctx, p.journal, u.Name)
 	if err != nil {
 		return list // then there is nothing else to choose from
 	}
-	boards := map[string]string{}
-	for _, l := range snapshot.Lists {
-		for _, e := range l.Entries {
-			boards[e.ID] = e.Name
-		}
-	}
-	for _, l := range snapshot.Lists {
-		for _, e := range l.Entries {
-			list = append(list, console.Choice{Kind: string(l.Kind), Name: e.Name, Board: boards[l.Board]})
-		}
-	}
-	return list
+	return append(list, known...)
 }
 
 // galleryTemplates are the rules to begin with.
