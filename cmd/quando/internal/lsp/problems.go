@@ -284,7 +284,9 @@ func (d *document) wordRange(line, column int) textRange {
 			return textRange{d.position(from + indent), d.position(from + indent + len(words))}
 		}
 	}
-	length := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r) })
+	length := strings.IndexFunc(rest, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r)
+	})
 	if length < 0 {
 		length = len(rest)
 	}

@@ -78,6 +78,7 @@ type Server struct {
 	spaces   map[string]*space    // by file
 	running  map[string]context.CancelFunc
 	failures map[string][]TestResult // of tests, by file
+	told     string                  // what was wrong with a configuration
 
 	checker *checker
 	files   fileCache

@@ -54,8 +54,8 @@ type view struct {
 // snapshot returns the documents as they are now. The caller holds the lock.
 func (s *Server) snapshot() *view { return &view{s, maps.Clone(s.docs)} }
 
-// spaceOf returns the workspace of a file; nil where it cannot be found out, of which the log
-// tells.
+// spaceOf returns the workspace of a file; nil where it cannot be found out. What is wrong with its
+// configuration is shown once.
 func (s *Server) spaceOf(file string) *space {
 	s.mu.Lock()
 	known := s.spaces[file]
@@ -65,7 +65,13 @@ func (s *Server) spaceOf(file string) *space {
 	}
 	w, err := s.desk.Workspace(file)
 	if err != nil {
-		s.log(messageWarning, err.Error())
+		s.mu.Lock()
+		told := s.told == err.Error()
+		s.told = err.Error()
+		s.mu.Unlock()
+		if !told {
+			s.show(messageWarning, err.Error())
+		}
 	}
 	if w == nil {
 		return nil
