@@ -79,7 +79,7 @@ func (c *checker) run(ctx context.Context) {
 			return
 		case <-c.wake:
 		}
-		for c.round(ctx) {
+		for c.round(ctx) && ctx.Err() == nil {
 			if c.took < brief {
 				continue
 			}
