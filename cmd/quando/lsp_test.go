@@ -278,11 +278,11 @@ func TestLanguageServerEncodings(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 			c.change(uri, 2, 3, tt.from, tt.to, "message.text")
-			c.problems(2, func(p lspProblems) bool { return len(p.Diagnostics) == 0 })
+			c.problems(2, func(p lspProblems) bool { return len(p.Diagnostics) == 1 && p.Diagnostics[0].Severity == 2 }) // says would be better
 			c.notify("textDocument/didChange", map[string]any{
 				"textDocument": map[string]any{"uri": uri, "version": 3}, "contentChanges": []any{map[string]any{"text": "rules: ["}},
 			})
-			c.problems(3, func(p lspProblems) bool { return len(p.Diagnostics) == 1 })
+			c.problems(3, func(p lspProblems) bool { return len(p.Diagnostics) == 1 && p.Diagnostics[0].Severity == 1 })
 			c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": uri}})
 			c.problems(0, func(p lspProblems) bool { return len(p.Diagnostics) == 0 })
 			if code := c.end(); code != 0 {

@@ -76,6 +76,7 @@ type Server struct {
 	mu       sync.Mutex
 	docs     map[string]*document // by URI
 	spaces   map[string]*space    // by file
+	before   map[string]*space    // as they were found before
 	running  map[string]context.CancelFunc
 	failures map[string][]TestResult // of tests, by file
 	told     string                  // what was wrong with a configuration

@@ -85,6 +85,12 @@ func (s *Server) spaceOf(file string) *space {
 		}
 	}
 	found := &space{Workspace: w, found: time.Now()}
+	for _, before := range s.before {
+		if before.Key() == w.Key() { // its names count until they have been read again
+			found.choices, found.media = before.names()
+			break
+		}
+	}
 	s.spaces[file] = found
 	found.names()
 	return found
@@ -94,7 +100,9 @@ func (s *Server) spaceOf(file string) *space {
 func (s *Server) forgetSpaces() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.spaces)
+	if len(s.spaces) > 0 {
+		s.before, s.spaces = s.spaces, make(map[string]*space)
+	}
 }
 
 // document returns an open document.
