@@ -113,7 +113,7 @@ func verbDoc(v form.Verb, l phrases.Language) string {
 	for _, a := range v.Args {
 		need := ""
 		if a.Required {
-			need = ", " + phrases.Word("required").In(l)
+			need = ", " + phrases.Word("must be given").In(l)
 		}
 		fmt.Fprintf(&b, "\n- `%s` (%s%s): %s", a.Name, a.Kind, need, a.Summary)
 	}

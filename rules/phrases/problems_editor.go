@@ -3,8 +3,7 @@ package phrases
 // editorProblems are what the language server says to people who write rules in their editor.
 var editorProblems = problemTable{
 	"Run test":         "Executar teste",
-	"Backtest":         "Testar no passado",
-	"required":         "obrigatório",
+	"must be given":    "deve ser dado",
 	"Expressions see:": "As expressões veem:",
 	"passed: %s":       "passou: %s",
 	"failed: %s: %s":   "falhou: %s: %s",

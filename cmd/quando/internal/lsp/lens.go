@@ -29,7 +29,7 @@ func (v *view) lenses(_ context.Context, p documentParams) (any, error) {
 		case s.Kind == editor.TestSymbol:
 			list = append(list, codeLens{d.rangeOf(s), command{phrases.Word("Run test").In(v.language), runTestCommand, []string{d.uri, s.Name}}})
 		case s.Kind == editor.RuleSymbol:
-			list = append(list, codeLens{d.rangeOf(s), command{phrases.Word("Backtest").In(v.language), backtestCommand, []string{d.uri, s.Name}}})
+			list = append(list, codeLens{d.rangeOf(s), command{"Backtest", backtestCommand, []string{d.uri, s.Name}}})
 		}
 	}
 	return list, nil
