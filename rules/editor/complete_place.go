@@ -2,6 +2,7 @@ package editor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ func placeAt(text string, line, column int) place {
 	inText, within := false, func(l string) bool { // the lines of a text in a block are no keys
 		return len(l)-len(strings.TrimLeft(l, " ")) > top(stack).indent
 	}
-	for _, l := range lines[:line-1] {
+	for _, l := range linesAbove(lines[:line-1]) {
 		trimmed := strings.TrimSpace(l)
 		if trimmed == "" || strings.HasPrefix(trimmed, "#") || inText && within(l) {
 			continue
@@ -56,6 +57,33 @@ func placeAt(text string, line, column int) place {
 	p.setPath(stack)
 	p.flow(rest)
 	return p
+}
+
+// linesAbove returns the lines that a place depends on: the last key at the margin and, of a list
+// below it, the last item. So the time does not grow with the file.
+func linesAbove(lines []string) []string {
+	start := len(lines) - 1
+	for start > 0 && !topKey.MatchString(lines[start]) {
+		start--
+	}
+	item := func(l string) int { // how far an item is indented
+		if body := strings.TrimLeft(l, " "); strings.HasPrefix(body, "- ") || body == "-" {
+			return len(l) - len(body)
+		}
+		return -1
+	}
+	if start < 0 || !strings.HasPrefix(lines[start], "rules:") && !strings.HasPrefix(lines[start], "tests:") {
+		return lines[max(start, 0):]
+	}
+	first := slices.IndexFunc(lines[start:], func(l string) bool { return item(l) >= 0 })
+	if first < 0 {
+		return lines[start:]
+	}
+	last := len(lines) - 1
+	for item(lines[last]) != item(lines[start+first]) {
+		last--
+	}
+	return append([]string{lines[start]}, lines[last:]...)
 }
 
 func (p *place) setPath(stack []level) {
