@@ -183,7 +183,7 @@ func (s *Server) receive(ctx context.Context, body []byte) error {
 	case isRequest:
 		s.request(ctx, m)
 	default:
-		s.protect(func() { s.notification(m) })
+		_ = s.protect(func() { s.notification(m) }) // it was logged
 	}
 	return nil
 }
