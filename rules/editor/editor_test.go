@@ -75,11 +75,11 @@ func TestRecheck(t *testing.T) {
 	if problems := check(t, several); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	// A rule in front has a problem of its own, which stays and moves.
-	before := strings.Replace(several, "message.text != \"\"", "mesage.text != \"\"", 1)
+	// The rules around have problems of their own, which stay, and move with their lines.
+	before := strings.NewReplacer("message.text != \"\"", "mesage.text != \"\"", "when: manual, do: [{ log:", "when: manual, do: [{ lgo:").Replace(several)
 	lines := strings.Split(before, "\n")
 	first := editor.Checked{Text: before, Problems: check(t, before)}
-	if len(first.Problems) != 1 {
+	if len(first.Problems) != 2 {
 		t.Fatal(first.Problems)
 	}
 	rechecked := 0
