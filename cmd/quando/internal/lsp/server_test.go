@@ -90,6 +90,11 @@ func TestPositions(t *testing.T) {
 			}
 		}
 	}
+	for units, want := range map[encoding]int{utf16Units: 4, utf8Units: 7} {
+		if got := newDocument("file:///a.yaml", 1, "ã🙂ab", units).position(len("ã🙂a")); got.Character != want {
+			t.Errorf("%s: b is at %d, not at %d", units, got.Character, want)
+		}
+	}
 	d := newDocument("file:///a.yaml", 1, "a🙂b\nc", utf16Units)
 	d = d.changed(2, []contentChange{{&textRange{position{0, 3}, position{1, 0}}, "ã"}, {&textRange{position{0, 1}, position{0, 3}}, ""}})
 	if d.text != "aãc" || d.version != 2 {
