@@ -52,6 +52,7 @@ tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they 
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
 	@command -v curl > /dev/null && command -v jq > /dev/null || { echo "installing curl and jq"; apt-get update -qq && $(APT_INSTALL) curl jq; }
 	@command -v man > /dev/null || { echo "installing man"; apt-get update -qq && $(APT_INSTALL) man-db; }
+	@command -v nvim > /dev/null || { echo "installing neovim"; apt-get update -qq && $(APT_INSTALL) neovim; }
 	@command -v systemd-analyze > /dev/null || { echo "installing systemd"; apt-get update -qq && $(APT_INSTALL) systemd; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
@@ -117,6 +118,11 @@ COMPLETIONS ?= $(CURDIR)/build/completions
 completions: ## write what bash, zsh and fish complete quando by to COMPLETIONS
 	@mkdir -p $(COMPLETIONS)
 	for shell in bash zsh fish; do go run ./cmd/quando completion $$shell > $(abspath $(COMPLETIONS))/quando.$$shell; done
+
+VSIX ?= $(CURDIR)/build/quando-vscode.vsix
+.PHONY: vscode
+vscode: ## pack the extension for VS Code into VSIX; it needs no Node
+	go test -run '^TestVSCode$$' -count 1 ./cmd/quando -vsix $(abspath $(VSIX))
 
 comma := ,
 .PHONY: release-check

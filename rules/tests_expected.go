@@ -101,3 +101,32 @@ func (c *compiler) effects() []string {
 	}
 	return verbs
 }
+
+// TestKeys returns the keys of a mapping in a test, for completing them. Its path begins behind
+// tests, with [] for an item of a list.
+func TestKeys(path []string) []string {
+	at := strings.Join(path, ".")
+	switch at {
+	case "[]":
+		return slices.Clone(testKeys)
+	case "[].steps.[]":
+		return slices.Clone(testStepKeys)
+	case "[].given":
+		return slices.Clone(givenNames)
+	case "[].safety":
+		return []string{"messages_per_conversation", "messages", "internal"}
+	case "[].faults":
+		return slices.Clone(faultNames)
+	case "[].steps.[].fault":
+		return slices.Clone(faultKeys)
+	case "[].steps.[].answer":
+		return slices.Clone(answerKeys)
+	}
+	if name, ok := strings.CutPrefix(at, "[].given."); ok {
+		return slices.Clone(givenKeys[strings.TrimSuffix(name, ".[]")])
+	}
+	return nil
+}
+
+// TestFaults returns the kinds of a fault that a test can be told under.
+func TestFaults(name string) []string { return slices.Clone(faultKinds[name]) }

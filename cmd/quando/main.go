@@ -70,6 +70,7 @@ func newRoot() *cobra.Command {
 		rulescmd.NewTest(),     // run the tests that stand beside rules, on a simulated clock
 		rulescmd.NewFmt(),      // write rule files in their canonical form
 		rulescmd.NewSchema(),   // print the JSON Schema of rule files, for editors
+		rulescmd.NewLSP(),      // serve editors while one types rules
 		rulescmd.NewBacktest(), // try rules on recorded events
 		rulescmd.NewDiff(),     // compare what two rule sets would have done
 		rulescmd.NewLearn(),    // report what the data of recorded events looks like

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
 )
@@ -240,9 +240,9 @@ func viewProblems(w words.Language, problems rules.Problems) []problemView {
 }
 
 // Names gathers what a rule can name; a set may have calendars that are not in use yet.
-func (w *Workspace) Names(set *rules.Set) *ruleeditor.Names {
+func (w *Workspace) Names(set *rules.Set) *editor.Names {
 	e := w.Editing
-	m := &ruleeditor.Names{Catalogue: form.NewCatalogue(e.Rules.Catalog)}
+	m := &editor.Names{Catalogue: form.NewCatalogue(e.Rules.Catalog)}
 	if e.Choices != nil {
 		m.Choices = e.Choices()
 	}

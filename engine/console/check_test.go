@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
+	"github.com/quandohq/quando/rules/editor"
 )
 
 // TestCheckInPortuguese shows that the editor and the rule's page tell problems in the language of
@@ -205,7 +205,7 @@ func TestComplete(t *testing.T) {
 		text, behind, _ := strings.Cut(tt.text, "|")
 		lines := strings.Split(text, "\n")
 		last := []rune(lines[len(lines)-1])
-		got := jsonOf[ruleeditor.Completions](d, "/write/complete", "text", text+behind, "line", itoa(int64(len(lines))), "column", itoa(int64(len(last)+1)))
+		got := jsonOf[editor.Completions](d, "/write/complete", "text", text+behind, "line", itoa(int64(len(lines))), "column", itoa(int64(len(last)+1)))
 		var labels []string
 		for _, o := range got.Options {
 			labels = append(labels, o.Label)
@@ -220,7 +220,7 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	for _, place := range [][2]string{{"0", "0"}, {"999999", "999999"}, {"-5", "3"}} {
-		jsonOf[ruleeditor.Completions](d, "/write/complete", "text", "x", "line", place[0], "column", place[1])
+		jsonOf[editor.Completions](d, "/write/complete", "text", "x", "line", place[0], "column", place[1])
 	}
 	if status, _, _ := d.post("/write/complete", "text", "x", "line", "one", "column", "1"); status != 400 {
 		t.Errorf("%d", status)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/console/internal/draft"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -45,7 +45,7 @@ type Editing struct {
 }
 
 // A Choice is a named object of the service.
-type Choice = ruleeditor.Choice
+type Choice = editor.Choice
 
 // A Template is a rule file to begin with. One with blanks says itself what it is called.
 type Template struct {

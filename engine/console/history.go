@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/studio"
 	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
@@ -93,7 +93,7 @@ func (c *Console) history(q *request) error {
 type ruleDiff struct {
 	Rules []ruleChanges
 	Rest  bool // there is more than that
-	Diff  []ruleeditor.DiffLine
+	Diff  []editor.DiffLine
 }
 
 // ruleChanges are what a version of a file changed in one of its rules.
@@ -136,7 +136,7 @@ func diffOf(l words.Language, w *Workspace, before, after string) ruleDiff {
 		list = append(list, change)
 	}
 	rest := otherParts(before) != otherParts(after) || len(list) == 0 && before != after
-	return ruleDiff{list, rest, ruleeditor.Diff(before, after)}
+	return ruleDiff{list, rest, editor.Diff(before, after)}
 }
 
 // otherParts returns what a file has besides rules, without comments and style.

@@ -6,5 +6,5 @@ type problemTable map[string]string
 // problems is what is wrong with rules and configurations, and what to do about it, by theme. A
 // text is in one of the tables only.
 var problems = [...]problemTable{
-	ruleProblems, expressionProblems, yamlProblems, calendarProblems, testProblems, configurationProblems, otherWordHints, problemWords, reportWords, templateProblems,
+	ruleProblems, expressionProblems, yamlProblems, calendarProblems, testProblems, configurationProblems, otherWordHints, problemWords, reportWords, templateProblems, editorProblems,
 }

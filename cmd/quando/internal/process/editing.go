@@ -49,22 +49,11 @@ func choices(w config.NamedWorkspace, j storage.Journal) (list []console.Choice)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	snapshot, err := storage.Names(ctx, j, w.Name)
+	known, err := storage.Choices(ctx, j, w.Name)
 	if err != nil {
 		return list // then there is nothing else to choose from
 	}
-	boards := map[string]string{}
-	for _, l := range snapshot.Lists {
-		for _, e := range l.Entries {
-			boards[e.ID] = e.Name
-		}
-	}
-	for _, l := range snapshot.Lists {
-		for _, e := range l.Entries {
-			list = append(list, console.Choice{Kind: string(l.Kind), Name: e.Name, Board: boards[l.Board]})
-		}
-	}
-	return list
+	return append(list, known...)
 }
 
 // galleryTemplates are the rules to begin with.

@@ -123,15 +123,19 @@ func checkTemplate(report *cli.Report, name string) bool {
 	if err != nil {
 		return false
 	}
-	template, problems := blueprint.Parse(builtin.Catalog(), name, text)
-	set := &rules.Set{}
-	if template != nil {
-		var more rules.Problems
-		set, more = template.Check(rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
-		problems = append(problems, more...)
-	}
+	set, problems := compileTemplate(name, text)
 	report.Add(1, set, problems.Sort())
 	return true
+}
+
+// compileTemplate compiles a template with the defaults of its blanks.
+func compileTemplate(name string, text []byte) (*rules.Set, rules.Problems) {
+	template, problems := blueprint.Parse(builtin.Catalog(), name, text)
+	if template == nil {
+		return &rules.Set{}, problems
+	}
+	set, more := template.Check(rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside})
+	return set, append(problems, more...)
 }
 
 // engineScopes adds the scopes that the engine needs for its own calls: to find what no webhook

@@ -59,13 +59,17 @@ func (t *ruleWorkspace) settings() *config.Workspace {
 
 // compile compiles the rules, and checks them against the configuration.
 func (t *ruleWorkspace) compile() (*rules.Set, rules.Problems) {
-	w := t.settings()
+	set, problems := rules.Compile(t.files, t.options())
+	return set, append(problems, checkAddresses(t.settings(), set)...)
+}
+
+// options are what the rules are compiled with.
+func (t *ruleWorkspace) options() rules.Options {
 	o := rules.Options{Catalog: builtin.Catalog(), ReadFile: config.ReadBeside}
-	if w != nil {
+	if w := t.settings(); w != nil {
 		o.People = w.People.Names()
 	}
-	set, problems := rules.Compile(t.files, o)
-	return set, append(problems, checkAddresses(w, set)...)
+	return o
 }
 
 // systems returns the other systems that rules may call; nil is all of them, where no configuration

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
@@ -36,4 +37,24 @@ func Names(ctx context.Context, j journal.Journal, workspaceName string) (servic
 		return service.Snapshot{}, fmt.Errorf("read the names that were known: %w", err)
 	}
 	return service.ParseSnapshot(kept)
+}
+
+// Choices returns the names that the journal has kept as what rules can name.
+func Choices(ctx context.Context, j journal.Journal, workspaceName string) (list []editor.Choice, err error) {
+	snapshot, err := Names(ctx, j, workspaceName)
+	if err != nil {
+		return nil, err
+	}
+	boards := map[string]string{}
+	for _, l := range snapshot.Lists {
+		for _, e := range l.Entries {
+			boards[e.ID] = e.Name
+		}
+	}
+	for _, l := range snapshot.Lists {
+		for _, e := range l.Entries {
+			list = append(list, editor.Choice{Kind: string(l.Kind), Name: e.Name, Board: boards[l.Board]})
+		}
+	}
+	return list, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/source"
@@ -59,11 +60,10 @@ func (f *File) Check(ctx context.Context) (*rules.Set, rules.Problems, error) {
 		return nil, nil, err
 	}
 	parsed := rules.Parse(f.Path(), []byte(f.Text))
-	set, problems, err := rules.CompileContext(ctx, parsed.Beside(others), f.Rules)
+	set, problems, err := editor.Check(ctx, parsed, others, f.Rules)
 	if err != nil {
 		return nil, nil, err
 	}
-	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
 	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
 }
 

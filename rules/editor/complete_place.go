@@ -1,7 +1,8 @@
-package ruleeditor
+package editor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,8 @@ type place struct {
 
 var (
 	dashes   = regexp.MustCompile(`^( *)((?:- +)*)(- *$)?`)
+	dash     = regexp.MustCompile(`- *`)
+	block    = regexp.MustCompile(`^[|>][-+0-9]*\s*(?:#.*)?$`) // a text begins in the next line
 	keyStart = regexp.MustCompile(`^("[^"]*"|[\w.-]+)\s*:(?:\s+|$)`)
 )
 
@@ -31,18 +34,62 @@ func placeAt(text string, line, column int) place {
 	current := []rune(lines[line-1])
 	before := string(current[:min(max(column-1, 0), len(current))])
 	var stack []level
-	for _, l := range lines[:line-1] {
-		if trimmed := strings.TrimSpace(l); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
-			stack, _, _ = descend(stack, l)
+	inText, within := false, func(l string) bool { // the lines of a text in a block are no keys
+		return len(l)-len(strings.TrimLeft(l, " ")) > top(stack).indent
+	}
+	for _, l := range linesAbove(lines[:line-1]) {
+		trimmed := strings.TrimSpace(l)
+		if trimmed == "" || strings.HasPrefix(trimmed, "#") || inText && within(l) {
+			continue
 		}
+		var rest string
+		stack, rest, _ = descend(stack, l)
+		inText = len(stack) > 0 && block.MatchString(rest)
+	}
+	p := place{before: before}
+	if inText && within(before) {
+		p.word = strings.TrimLeft(before, " ")
+		p.setPath(stack)
+		return p
 	}
 	stack, rest, hasKey := descend(stack, before)
-	p := place{before: before, word: rest, key: !hasKey}
+	p.word, p.key = rest, !hasKey
+	p.setPath(stack)
+	p.flow(rest)
+	return p
+}
+
+// linesAbove returns the lines that a place depends on: the last key at the margin and, of a list
+// below it, the last item. So the time does not grow with the file.
+func linesAbove(lines []string) []string {
+	start := len(lines) - 1
+	for start > 0 && !topKey.MatchString(lines[start]) {
+		start--
+	}
+	item := func(l string) int { // how far an item is indented
+		if body := strings.TrimLeft(l, " "); strings.HasPrefix(body, "- ") || body == "-" {
+			return len(l) - len(body)
+		}
+		return -1
+	}
+	if start < 0 || !strings.HasPrefix(lines[start], "rules:") && !strings.HasPrefix(lines[start], "tests:") {
+		return lines[max(start, 0):]
+	}
+	first := slices.IndexFunc(lines[start:], func(l string) bool { return item(l) >= 0 })
+	if first < 0 {
+		return lines[start:]
+	}
+	last := len(lines) - 1
+	for item(lines[last]) != item(lines[start+first]) {
+		last--
+	}
+	return append([]string{lines[start]}, lines[last:]...)
+}
+
+func (p *place) setPath(stack []level) {
 	for _, l := range stack {
 		p.path = append(p.path, l.name)
 	}
-	p.flow(rest)
-	return p
 }
 
 // descend returns the levels after a line, and what stands in it behind its dashes and its key.
@@ -50,12 +97,12 @@ func descend(stack []level, line string) (_ []level, rest string, hasKey bool) {
 	stack = append([]level{}, stack...)
 	m := dashes.FindStringSubmatch(line)
 	indent := len(m[1])
-	for _, dash := range regexp.MustCompile(`- *`).FindAllString(m[2]+m[3], -1) {
+	for _, one := range dash.FindAllString(m[2]+m[3], -1) {
 		for len(stack) > 0 && (top(stack).indent > indent || top(stack).indent == indent && top(stack).name == "[]") {
 			stack = stack[:len(stack)-1]
 		}
 		stack = append(stack, level{indent, "[]"})
-		indent += len(dash)
+		indent += len(one)
 	}
 	rest = line[len(m[0]):]
 	for len(stack) > 0 && (top(stack).indent > indent || top(stack).indent == indent && top(stack).name != "[]") {
@@ -125,17 +172,35 @@ func (p *place) expression(c *Completer) bool {
 	if at := strings.LastIndex(p.before, "{{"); at >= 0 && !strings.Contains(p.before[at:], "}}") {
 		return true
 	}
-	path := p.path
-	for len(path) > 0 && path[len(path)-1] == "[]" {
-		path = path[:len(path)-1]
-	}
-	last := lastOf(path, 0)
 	if p.key && lastOf(p.path, 0) != "[]" {
 		return false
 	}
-	if last == "if" || last == "by" {
+	if p.key && !isCondition(p.path) {
+		return false
+	}
+	return c.holdsExpression(p.path)
+}
+
+// holdsExpression reports whether what stands at a path is an expression, or a list of them.
+func (c *Completer) holdsExpression(path []string) bool {
+	path = withoutItems(path)
+	if isCondition(path) {
 		return true
 	}
 	a := c.argumentAt(path)
-	return !p.key && a != nil && a.Kind == "expression"
+	return a != nil && a.Kind == "expression"
+}
+
+// isCondition reports whether a path is that of a key that always holds an expression.
+func isCondition(path []string) bool {
+	last := lastOf(withoutItems(path), 0)
+	return len(path) > 0 && path[0] != "tests" && (last == "if" || last == "by")
+}
+
+// withoutItems returns a path without the items of lists at its end.
+func withoutItems(path []string) []string {
+	for len(path) > 0 && path[len(path)-1] == "[]" {
+		path = path[:len(path)-1]
+	}
+	return path
 }

@@ -1,4 +1,4 @@
-package ruleeditor
+package editor
 
 import "strings"
 

@@ -1,7 +1,8 @@
-package ruleeditor
+package editor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules/form"
@@ -39,11 +40,12 @@ func (c *Completer) inExpression(before string) Completions {
 		return quoted(fact.Values, m[2])
 	}
 	word := nameBefore.FindString(before)
-	facts, inside, last := c.catalogue.Facts, false, word
+	known := slices.Concat(c.facts, c.catalogue.Facts)
+	facts, inside, last := known, false, word
 	if dot := strings.LastIndex(word, "."); dot >= 0 {
 		inside, last = true, word[dot+1:]
 		facts = nil
-		if fact := findFact(c.catalogue.Facts, strings.Split(word[:dot], ".")); fact != nil {
+		if fact := findFact(known, strings.Split(word[:dot], ".")); fact != nil {
 			facts = fact.Fields
 		}
 	}

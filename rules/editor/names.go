@@ -1,6 +1,7 @@
-// Package ruleeditor supports editing a rule's text: completions in it, and differences between two
-// texts.
-package ruleeditor
+// Package editor supports editing a rule's text: what could be written there, what is wrong with
+// it, what a word means and where it is defined, and differences between two texts. The console and
+// the language server share it.
+package editor
 
 import (
 	"slices"
@@ -21,6 +22,18 @@ type Names struct {
 	Choices   []Choice
 	Calendars []string
 	Media     []string
+	Rules     []string    // ids, for tests
+	Vars      []form.Fact // of the file
+	Results   []form.Fact // what the steps of the rule have given names to
+}
+
+// facts are those that the file itself defines.
+func (n *Names) facts() []form.Fact {
+	list := slices.Clone(n.Results)
+	if len(n.Vars) > 0 {
+		list = append(list, form.Fact{Name: "vars", Type: "an object", Summary: "the constants of the file", Fields: n.Vars})
+	}
+	return list
 }
 
 // Of returns the names of a kind of thing.
@@ -30,6 +43,8 @@ func (n *Names) Of(kind string) []string {
 		return n.Calendars
 	case "media":
 		return n.Media
+	case "rule":
+		return n.Rules
 	}
 	var list []string
 	for _, c := range n.Choices {

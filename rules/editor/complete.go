@@ -1,12 +1,14 @@
-package ruleeditor
+package editor
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 )
 
@@ -29,10 +31,11 @@ type Completions struct {
 type Completer struct {
 	catalogue form.Catalogue
 	named     func(kind string) []string
+	facts     []form.Fact // of the file: its vars, and what steps have given names to
 }
 
 // Completer returns what there is to write.
-func (n *Names) Completer() *Completer { return &Completer{n.Catalogue, n.Of} }
+func (n *Names) Completer() *Completer { return &Completer{n.Catalogue, n.Of, n.facts()} }
 
 var wordBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`) })
 
@@ -71,13 +74,26 @@ func fitting(list []Completion, word string) []Completion {
 // keys suggests keys of the mapping at a path.
 func (c *Completer) keys(path []string) (list []Completion) {
 	add := func(name, info, kind string) {
-		list = append(list, Completion{Label: name, Apply: name + ": ", Info: info, Type: kind})
+		list = append(list, Completion{Label: name, Apply: name + ": ", Info: cmp.Or(info, keyDocs[name]), Type: kind})
 	}
 	last, before := lastOf(path, 0), lastOf(path, 1)
 	switch {
 	case len(path) == 0:
 		for _, name := range []string{"calendars", "rules", "tests", "vars"} {
 			add(name, "", "keyword")
+		}
+	case path[0] == "tests":
+		for _, name := range rules.TestKeys(path[1:]) {
+			add(name, "", "keyword")
+		}
+		if last == "[]" && (before == "expect" || before == "expect_would") {
+			for _, v := range c.catalogue.Verbs {
+				add(v.Name, v.Summary, "function")
+			}
+		} else if len(list) == 0 {
+			for _, a := range c.arguments(path) {
+				add(a.Name, a.Summary, "property")
+			}
 		}
 	case len(path) == 2 && path[0] == "rules":
 		for _, k := range c.catalogue.Keys {
@@ -117,15 +133,21 @@ func (c *Completer) keys(path []string) (list []Completion) {
 
 // values suggests values of the key at the end of a path.
 func (c *Completer) values(path []string) (list []Completion) {
-	for len(path) > 0 && path[len(path)-1] == "[]" {
-		path = path[:len(path)-1]
-	}
+	path = withoutItems(path)
 	add := func(kind string, names ...string) {
 		for _, name := range names {
 			list = append(list, Completion{Label: name, Apply: plainOrQuoted(name), Type: kind})
 		}
 	}
 	last := lastOf(path, 0)
+	if len(path) == 3 && path[0] == "tests" && last == "rules" {
+		add("constant", append(c.named("rule"), "all")...)
+		return list
+	}
+	if len(path) == 4 && path[0] == "tests" && path[2] == "faults" {
+		add("enum", rules.TestFaults(last)...)
+		return list
+	}
 	if len(path) == 3 && path[0] == "rules" {
 		for _, k := range c.catalogue.Keys {
 			if k.Name == last {

@@ -1,0 +1,137 @@
+package editor
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// Check returns the problems of a file by itself and with the calendars of others, and what it is
+// compiled to. What rules of different files have to do with each other is not looked at.
+func Check(ctx context.Context, file *rules.File, others []*rules.File, o rules.Options) (*rules.Set, rules.Problems, error) {
+	set, problems, err := rules.CompileContext(ctx, file.Beside(others), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return set, slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != file.Name }), nil
+}
+
+// Checked is a text with its problems.
+type Checked struct {
+	Text     string
+	Problems rules.Problems
+}
+
+// Recheck returns the problems of a text that was changed inside of one rule since it was checked:
+// only that rule is compiled anew, so that it takes the same time in a file of any size. What a
+// rule has to do with others is left to a check of everything. It reports false where something
+// else was changed, or the text is no YAML.
+func Recheck(ctx context.Context, name string, before Checked, text string, others []*rules.File, o rules.Options) (rules.Problems, bool) {
+	was, now := strings.Split(before.Text, "\n"), strings.Split(text, "\n")
+	from, behind := changedLines(was, now)
+	old, ok := ruleAround(was, from, len(was)-behind)
+	changed, ok2 := ruleAround(now, from, len(now)-behind)
+	if !ok || !ok2 || old.from != changed.from || len(was)-old.to != len(now)-changed.to {
+		return nil, false
+	}
+	file := rules.Parse(name, []byte(onlyRule(now, changed)))
+	if len(file.Problems) > 0 {
+		return nil, false
+	}
+	_, found, err := Check(ctx, file, others, o)
+	if err != nil {
+		return nil, false
+	}
+	list := slices.DeleteFunc(found, func(p rules.Problem) bool { return !changed.has(p.Line) })
+	for _, p := range before.Problems {
+		if old.has(p.Line) {
+			continue
+		}
+		if p.Line > old.to {
+			p.Line += changed.to - old.to
+		}
+		list = append(list, p)
+	}
+	return list.Sort(), true
+}
+
+// changedLines returns the first line that differs, and how many at the end do not.
+func changedLines(was, now []string) (from, behind int) {
+	least := min(len(was), len(now))
+	for from < least && was[from] == now[from] {
+		from++
+	}
+	for behind < least-from && was[len(was)-1-behind] == now[len(now)-1-behind] {
+		behind++
+	}
+	return from, behind
+}
+
+// lines are some lines of a text, counted from 0; the last is not among them.
+type lines struct{ from, to int }
+
+func (l lines) has(line int) bool { return line > l.from && line <= l.to }
+
+var topKey = regexp.MustCompile(`^[^\s#-]`)
+
+// ruleLines finds the lines of each rule by indentation alone, and those of the tests.
+func ruleLines(text []string) (list []lines, tests lines) {
+	key, indent := "", -1
+	end := func(at int) {
+		if len(list) > 0 && list[len(list)-1].to == 0 {
+			list[len(list)-1].to = at
+		}
+		if key == "tests" {
+			tests.to = at
+		}
+	}
+	for i, line := range text {
+		if topKey.MatchString(line) {
+			end(i)
+			key, _, _ = strings.Cut(line, ":")
+			indent = -1
+			if key == "tests" {
+				tests = lines{i, len(text)}
+			}
+			continue
+		}
+		body := strings.TrimLeft(line, " ")
+		if key != "rules" || !strings.HasPrefix(body, "- ") && body != "-" {
+			continue
+		}
+		if at := len(line) - len(body); indent < 0 || at <= indent {
+			end(i)
+			list, indent = append(list, lines{from: i}), at
+		}
+	}
+	end(len(text))
+	return list, tests
+}
+
+// ruleAround returns the rule that lines are in.
+func ruleAround(text []string, from, to int) (lines, bool) {
+	list, _ := ruleLines(text)
+	for _, l := range list {
+		if l.from <= from && to <= l.to && from < l.to {
+			return l, true
+		}
+	}
+	return lines{}, false
+}
+
+// onlyRule returns a text with one of its rules, in its place, and without tests.
+func onlyRule(text []string, rule lines) string {
+	out := slices.Clone(text)
+	list, tests := ruleLines(text)
+	for _, l := range append(list, tests) {
+		if l != rule {
+			for i := l.from; i < l.to; i++ {
+				out[i] = ""
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
