@@ -111,12 +111,12 @@ func (c crowd) change(i int, e *journal.Event) *journal.Change {
 			{N: 1, Path: "2", Verb: "add_labels", Key: "k2", State: journal.StepDone, Attempts: 1},
 		},
 	}
-	switch {
-	case state == journal.FailedRun:
+	switch state {
+	case journal.FailedRun:
 		r.Reason, r.Steps[1].State, r.Steps[1].Error = "the label is gone", journal.StepFailed, "the label is gone"
-	case state == journal.Waiting:
+	case journal.Waiting:
 		r.WakeAt = friday.Add(24 * time.Hour)
-	case state == journal.Uncertain:
+	case journal.Uncertain:
 		r.Steps[1].State = journal.StepUncertain
 	}
 	if state.Finished() {
