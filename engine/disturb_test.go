@@ -21,6 +21,7 @@ var disturbances = flag.Int("disturbances", 2, "how often TestDatabaseCrashes cr
 // serve customers.
 func TestDatabaseCrashes(t *testing.T) {
 	t.Parallel()
+	postgrestest.Needs(t)
 	server := must(postgrestest.Start(true))
 	t.Cleanup(func() { _ = server.Stop() })
 	address := server.Database(t)

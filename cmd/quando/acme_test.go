@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // freePort returns a port that nobody listens on.
@@ -92,7 +93,7 @@ func newACMEServer(t *testing.T, httpPort, tlsPort int, valid time.Duration) *ac
 	t.Helper()
 	found, _ := filepath.Glob("../../bin/pebble-v*")
 	if len(found) == 0 {
-		t.Fatal("bin/pebble is missing; make tools builds it")
+		programtest.Absent(t, "pebble")
 	}
 	folder := t.TempDir()
 	cert, key := newCertificate(t, "acme")

@@ -17,6 +17,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // promtool runs the checker of Prometheus.
@@ -24,7 +25,7 @@ func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	program := filepath.Join("..", "..", "bin", "promtool")
 	if _, err := os.Stat(program); err != nil {
-		t.Fatal("bin/promtool is missing; make tools gets it")
+		programtest.Absent(t, "promtool")
 	}
 	if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v\n%s", args, err, out)

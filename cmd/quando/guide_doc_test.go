@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // docBlock matches a block of a guide: what is typed, a file to save, or a change of one.
@@ -64,6 +65,7 @@ func newReader(t *testing.T, env ...string) *reader {
 	if err := os.Symlink(program, filepath.Join(bin, "quando")); err != nil { // under this name it is the command
 		t.Fatal(err)
 	}
+	programtest.Find(t, "curl", "curl")
 	stdin, typing, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

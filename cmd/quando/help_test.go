@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // helpNames are what the examples call things, and what they are called in the project below. Runs
@@ -162,6 +163,7 @@ func typeExample(t *testing.T, project, path, line string) {
 		typed += " --wait 10ms" // no engine runs that would take it up
 	}
 	if strings.HasPrefix(typed, "curl ") { // the sandbox's: it is there while they are typed
+		programtest.Find(t, "curl", "curl")
 		typed = liveService + "\n" + strings.Replace(typed, "curl ", "curl -sSf ", 1)
 	}
 	script := helpFirst[path] + "\nset -o pipefail\n" + typed + "\ncode=$?\nkill $(jobs -p) 2>/dev/null; wait; exit $code\n"

@@ -15,6 +15,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/examples"
+	"github.com/quandohq/quando/rules/programtest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -155,6 +156,7 @@ func TestInitSteps(t *testing.T) {
 			}
 		}
 		// What was started in the background is ended, as by closing the terminal.
+		programtest.Find(t, "curl", "curl")
 		script := strings.Join(typed, "") + "curl -s http://127.0.0.1:9090/control/state\nkill $(jobs -p); wait\n"
 		program, err := os.Executable()
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // lspProject is a project with rules, tests and a journal that knows the names of a desk.
@@ -79,10 +80,7 @@ func TestLanguageServerInNeovim(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	nvim, err := exec.LookPath("nvim")
-	if err != nil {
-		t.Fatal("there is no nvim to try the language server with; make tools installs it")
-	}
+	nvim := programtest.Find(t, "neovim", "nvim")
 	dir := newLSPProject(t)
 	script, err := filepath.Abs("testdata/lsp.lua")
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 var manFolder = flag.String("man", "", "write the man pages to this folder")
@@ -47,10 +49,7 @@ func TestMan(t *testing.T) {
 		}
 	}
 	walk(root)
-	man, err := exec.LookPath("man")
-	if err != nil {
-		t.Fatal("there is no man to read them; make tools installs it")
-	}
+	man := programtest.Find(t, "man-db", "man")
 	read := exec.CommandContext(t.Context(), man, "--warnings=w", "-l", filepath.Join(folder, "quando-runs-resolve.1"))
 	read.Env = append(os.Environ(), "MANWIDTH=100", "MANPAGER=cat", "LC_ALL=C.UTF-8")
 	out, err := read.CombinedOutput()

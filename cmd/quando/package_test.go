@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/cmd/quando/internal/config"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // deployed returns a file of deploy/.
@@ -63,10 +64,7 @@ func TestContainer(t *testing.T) {
 
 // TestUnit lets systemd read the unit: it is well formed, and gives quando no more than it needs.
 func TestUnit(t *testing.T) {
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Fatal("there is no systemd-analyze to read it; make tools installs it")
-	}
+	analyze := programtest.Find(t, "systemd", "systemd-analyze")
 	folder := t.TempDir()
 	program := filepath.Join(folder, "quando")
 	clitest.WriteFile(t, program, "#!/bin/sh\n")

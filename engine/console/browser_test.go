@@ -3,11 +3,9 @@ package console
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,6 +22,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/programtest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -68,18 +67,7 @@ func TestMain(m *testing.M) {
 }
 
 // startChromium starts the browser of the package.
-func startChromium() {
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		chromium.err = errors.New("there is no Chromium: make tools installs it")
-		return
-	}
+func startChromium(path string) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(browserStep))
 	for _, flag := range browserFlags {
 		options = append(options, chromedp.Flag(flag, true))
@@ -99,19 +87,21 @@ func startChromium() {
 	}
 }
 
-// needsBrowser ends a test in the short form, before it has built what the browser would look at.
-func needsBrowser(t *testing.T) {
+// needsBrowser finds the browser. It ends a test in the short form, before that has built what the
+// browser would look at.
+func needsBrowser(t *testing.T) (path string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
+	return programtest.Find(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 }
 
 // newBrowser opens a tab at an address, in an empty profile that nobody else uses.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
-	needsBrowser(t)
-	chromium.Do(startChromium)
+	path := needsBrowser(t)
+	chromium.Do(func() { startChromium(path) })
 	if chromium.err != nil {
 		t.Fatalf("the browser does not start: %v", chromium.err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/rules/programtest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -87,10 +88,7 @@ func TestDeliveryFormat(t *testing.T) {
 
 // TestSignature checks the signature with another implementation.
 func TestSignature(t *testing.T) {
-	openssl, err := exec.LookPath("openssl")
-	if err != nil {
-		t.Fatal("openssl is not installed; make tools installs it")
-	}
+	openssl := programtest.Find(t, "openssl", "openssl")
 	d := open(t)
 	hook := d.receive(200)
 	_, secret := d.subscribe(hook, "message.received", "conversation.updated")

@@ -229,6 +229,7 @@ func TestRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
+	postgrestest.Needs(t)
 	server, err := postgrestest.Start(true)
 	if err != nil {
 		t.Fatal(err)

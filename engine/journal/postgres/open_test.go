@@ -14,6 +14,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // refusedWith checks that a journal cannot be opened, and the error message.
@@ -155,10 +156,7 @@ func drain(j *Journal) {
 // TestPooler uses a pooler that gives every transaction another connection.
 func TestPooler(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		t.Fatal("pgbouncer is not installed: make tools installs it")
-	}
+	program := programtest.Find(t, "pgbouncer", "pgbouncer")
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	direct := open(t, database, Options{})

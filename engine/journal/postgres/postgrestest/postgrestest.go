@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/quandohq/quando/rules/programtest"
 )
 
 // A Server is a PostgreSQL server in a temporary folder, which listens only on a socket in that
@@ -48,6 +50,14 @@ func Start(durable bool) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("start a PostgreSQL server: %w", err), s.Stop())
 	}
 	return s, nil
+}
+
+// Needs ends a test where PostgreSQL is not installed.
+func Needs(t testing.TB) {
+	t.Helper()
+	if _, err := findPrograms(); err != nil {
+		programtest.Absent(t, "postgresql")
+	}
 }
 
 // findPrograms finds where PostgreSQL is installed: the newest of Debian's versions, else the one
@@ -236,6 +246,7 @@ var shared = sync.OnceValues(func() (*Server, error) { return Start(false) })
 // Shared returns a server that all tests of the process share. It needs no Stop.
 func Shared(t testing.TB) *Server {
 	t.Helper()
+	Needs(t)
 	s, err := shared()
 	if err != nil {
 		t.Fatal(err)
