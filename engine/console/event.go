@@ -20,6 +20,7 @@ type eventPage struct {
 	Reaction     string
 	Explanations []explained
 	Unasked      []unasked
+	MoreUnasked  int // rules that are not listed
 	Runs         []rowView
 	Here         string
 	ToTest       bool // it can be made a test
@@ -68,7 +69,7 @@ func (c *Console) event(q *request) error {
 		asked[one.Rule] = true
 		p.Explanations = append(p.Explanations, explained{one, c.ruleView(e.Workspace, one.Rule), q.words().Told(one.Error, one.Why), c.clauseViews(q, e.Workspace, one.Rule, one.Clauses)})
 	}
-	p.Unasked = c.unaskedBy(q, e, asked)
+	p.Unasked, p.MoreUnasked = c.unaskedBy(q, e, asked)
 	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Event: e.Seq, Limit: listSize})
 	if err != nil {
 		return err
@@ -124,15 +125,22 @@ func (c *Console) recorded(e *journal.Event) []Explanation {
 	return list
 }
 
-// unaskedBy explains why the other rules have no verdict.
-func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool) (list []unasked) {
+// unaskedMost is how many rules without a verdict are listed.
+const unaskedMost = 200
+
+// unaskedBy explains why the other rules have no verdict, and returns how many more there are.
+func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool) (list []unasked, more int) {
 	space := c.workspaces[e.Workspace]
 	if space == nil {
-		return nil
+		return nil, 0
 	}
 	w := q.words()
 	for _, r := range space.book().Set.Rules {
 		if asked[r.ID] {
+			continue
+		}
+		if len(list) == unaskedMost {
+			more++
 			continue
 		}
 		why := w.T("unasked.index")
@@ -148,7 +156,7 @@ func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool)
 		}
 		list = append(list, unasked{c.ruleView(e.Workspace, r.ID), why})
 	}
-	return list
+	return list, more
 }
 
 // wants reports whether events of a type can start a rule.
