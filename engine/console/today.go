@@ -428,7 +428,13 @@ func (n *need) addTechnical(text string) {
 // addTrouble adds which run it is and what went wrong with it, as it was recorded.
 func (n *need) addTrouble(w words.Language, r *journal.Run) {
 	n.addTechnical(w.T("run.number") + " " + itoa(r.ID))
-	n.addTechnical(cmp.Or(troubleOf(w, r, journal.StepFailed, journal.StepUncertain), w.Told(r.Reason, r.Why)))
+	said := cmp.Or(troubleOf(w, r, journal.StepUncertain), w.Told(r.Reason, r.Why))
+	for _, s := range r.Steps {
+		if s.State == journal.StepFailed && s.Error != "" {
+			said = s.Error // as programs say it
+		}
+	}
+	n.addTechnical(said)
 }
 
 // inCode matches what nobody at a desk says: names of code, addresses, ids and codes of answers.

@@ -219,7 +219,7 @@ func TestNeedsInPlainWords(t *testing.T) {
 	d.pass(2 * time.Minute)
 	page := d.page("/")
 	said := plainText(technical.ReplaceAllString(page, " "))
-	has(t, said, "it did not work; what went wrong exactly is under Technical details", "Look on the other side whether it arrived, then decide. Decide")
+	has(t, said, "the service refused it: “a fault was asked for”", "Look on the other side whether it arrived, then decide. Decide")
 	if strings.Contains(said, "422") || strings.Contains(page, "repeatable") || !strings.Contains(page, "422") {
 		t.Error("what was answered is said, or nowhere")
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	// Customers lets answers have what customers wrote, their names and their phones.
 	Customers bool
 
+	SlowTime time.Duration // for a trial, a test or a backtest; 0 is 20 seconds
+
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil means no log
@@ -52,7 +54,7 @@ const (
 	maxCalls      = 120              // of one caller in a minute
 	maxBurst      = 60               // of these at once
 	maxSlow       = 2                // trials, tests and backtests at a time, of all callers
-	slowTime      = 20 * time.Second // for one of these
+	slowTime      = 20 * time.Second // for one of these, unless the options say otherwise
 	slowWait      = 5 * time.Second  // until one begins
 	maxLine       = 16 << 20         // bytes of a message over standard input
 	requestMargin = 16 << 10         // bytes around the arguments of a call
@@ -87,6 +89,9 @@ func New(o Options) (*Server, error) {
 	s := &Server{options: o, schemas: mcp.NewSchemaCache(), slow: make(chan struct{}, maxSlow), limits: map[string]*callerLimit{}}
 	if s.options.Now == nil {
 		s.options.Now = time.Now
+	}
+	if s.options.SlowTime == 0 {
+		s.options.SlowTime = slowTime
 	}
 	if s.options.Logger == nil {
 		s.options.Logger = slog.New(slog.DiscardHandler)
@@ -179,11 +184,11 @@ func (s *Server) slowly(ctx context.Context, do func(ctx context.Context) error)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	within, cancel := context.WithTimeout(ctx, slowTime)
+	within, cancel := context.WithTimeout(ctx, s.options.SlowTime)
 	defer cancel()
 	err := do(within)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("it took longer than %s: ask for less", slowTime)
+		return fmt.Errorf("it took longer than %s: ask for less", s.options.SlowTime)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func newDesk(t *testing.T, change ...func(*Options)) *desk {
 		t.Fatal(err)
 	}
 	options := rules.Options{Catalog: builtin.Catalog()}
-	o := Options{Journal: d.journal, Now: func() time.Time { return friday }, Logger: slog.New(slog.DiscardHandler), Workspaces: []console.Workspace{{
+	o := Options{Journal: d.journal, Now: func() time.Time { return friday }, SlowTime: 5 * time.Minute, Logger: slog.New(slog.DiscardHandler), Workspaces: []console.Workspace{{
 		Name: "default", Location: zone,
 		Rules: func() console.Book {
 			set, problems := rules.Compile(d.files(), options)
