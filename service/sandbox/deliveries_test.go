@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/rules/programtest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -88,7 +88,13 @@ func TestDeliveryFormat(t *testing.T) {
 
 // TestSignature checks the signature with another implementation.
 func TestSignature(t *testing.T) {
-	openssl := programtest.Find(t, "openssl", "openssl")
+	openssl, err := exec.LookPath("openssl")
+	switch {
+	case err != nil && strings.Contains(os.Getenv("QUANDO_LEFT_OUT"), "openssl"):
+		t.Skip("left out: this machine has no openssl")
+	case err != nil:
+		t.Fatal("this machine has no openssl: make tools installs it")
+	}
 	d := open(t)
 	hook := d.receive(200)
 	_, secret := d.subscribe(hook, "message.received", "conversation.updated")
