@@ -84,7 +84,7 @@ func TestDoctorReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.office.config(c.right() + fmt.Sprintf("\njournal: %q", filepath.Join(small, "quando.db")))
-	script := `mount -t tmpfs -o size=30m none "$0" && mount -o remount,ro "$0" && exec -a quando "$2" doctor --config "$1/quando.yaml"`
+	script := `mount -t tmpfs -o ro,size=30m none "$0" && exec -a quando "$2" doctor --config "$1/quando.yaml"`
 	out, err := exec.Command("unshare", "-rm", "bash", "-c", script, small, c.folder, program).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != cli.ExitNo {
 		t.Fatalf("%v %s", err, out)
