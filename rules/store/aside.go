@@ -62,27 +62,40 @@ func (s *Store) dropAside(folder, name string) error {
 
 // listAside lists the rule files for which something is kept.
 func (s *Store) listAside(folder string) ([]string, error) {
+	return s.namesBelow(folder, func(path string, d fs.DirEntry) (string, bool) {
+		name, ok := strings.CutSuffix(path, ".json")
+		return name, ok && !d.IsDir()
+	})
+}
+
+// namesBelow lists the rule files that a hidden folder beside the rules has something for. nameOf
+// returns the rule file of a path below that folder, if the path is of one.
+func (s *Store) namesBelow(folder string, nameOf func(path string, d fs.DirEntry) (string, bool)) ([]string, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list what is kept beside the rules: %w", err)
+		return nil, fmt.Errorf("list %s: %w", folder, err)
 	}
 	defer root.Close()
 	var names []string
-	err = fs.WalkDir(root.FS(), folder, func(file string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name, ok := strings.CutSuffix(strings.TrimPrefix(file, folder+"/"), ".json")
-		if ok && !d.IsDir() && s.check(name) == nil {
-			names = append(names, name)
+		name, ok := nameOf(strings.TrimPrefix(path, folder+"/"), d)
+		if !ok || s.check(name) != nil {
+			return nil
+		}
+		names = append(names, name)
+		if d.IsDir() {
+			return fs.SkipDir
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list what is kept beside the rules: %w", err)
+		return nil, fmt.Errorf("list %s: %w", folder, err)
 	}
 	return names, nil
 }

@@ -168,27 +168,5 @@ func (s *Store) Version(name string, n int) (Version, error) {
 // Histories lists the names of the files that have versions, also of files that do not exist any
 // more.
 func (s *Store) Histories() ([]string, error) {
-	root, err := s.open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list histories: %w", err)
-	}
-	defer root.Close()
-	var names []string
-	err = fs.WalkDir(root.FS(), historyFolder, func(folder string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := strings.TrimPrefix(folder, historyFolder+"/"); d.IsDir() && s.check(name) == nil {
-			names = append(names, name)
-			return fs.SkipDir
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list histories: %w", err)
-	}
-	return names, nil
+	return s.namesBelow(historyFolder, func(path string, d fs.DirEntry) (string, bool) { return path, d.IsDir() })
 }
