@@ -77,6 +77,8 @@ func TestProposal(t *testing.T) {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
 		b.do(chromedp.EmulateViewport(1280, 800))
+		b.open("/")
+		b.isGood("proposal-today", lang.Code)
 		b.open("/proposals")
 		b.isGood("proposals", lang.Code)
 		b.open("/proposal?workspace=default&file=thanks.yaml")
