@@ -253,10 +253,8 @@ function text(parent, options) {
           copy: (event, view) => view.state.selection.main.empty,
           cut: (event, view) => view.state.selection.main.empty,
         }),
-        // A list that scrolls can be reached by keys.
-        EditorView.updateListener.of(({ view, state }) => {
-          if (completionStatus(state) === "active") view.requestMeasure({ read: () => view.dom.querySelector("[role=listbox]"), write: (list) => list?.setAttribute("tabindex", "0") });
-        }),
+        // A list that scrolls can be reached by keys, from the moment it is there.
+        EditorView.updateListener.of(({ view }) => view.dom.querySelector("[role=listbox]")?.setAttribute("tabindex", "0")),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && picked) {
             picked.from = update.changes.mapPos(picked.from, 1);
