@@ -150,10 +150,10 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if len(r.issues) > 0 {
 		return nil, r.issues
 	}
-	if issues := typeIssues(node, text, env); len(issues) > 0 {
-		return nil, issues
-	}
 	if err := env.check(node, text); err != nil {
+		if issues := typeIssues(node, text, env); len(issues) > 0 {
+			return nil, issues
+		}
 		return nil, []issue{typeIssue(text, err)}
 	}
 	if result == nil {

@@ -37,7 +37,7 @@ func IsSecretName(name string) bool { return secretName.MatchString(name) }
 func LooksSecret(text string, named, address bool) bool {
 	segments, _ := template.Split(text)
 	for _, s := range segments {
-		if s.Expression {
+		if s.Expression || !named && !address && !hasLongWord(s.Text) {
 			continue
 		}
 		if SecretForms.MatchString(s.Text) {
@@ -57,6 +57,17 @@ func LooksSecret(text string, named, address bool) bool {
 		}
 	}
 	return false
+}
+
+// hasLongWord reports whether a text may hold a secret by itself: a word of 16 characters or more
+// with a digit, or a line of dashes. It spares most texts the patterns.
+func hasLongWord(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if len(word) >= 16 && strings.ContainsAny(word, "0123456789") {
+			return true
+		}
+	}
+	return strings.Contains(text, "-----")
 }
 
 // looksRandom reports whether a text is one long word with both letters and digits in it, and no

@@ -31,8 +31,9 @@ type checker struct {
 	checked map[string]editor.Checked  // what was told last, by URI
 	symbols map[string][]editor.Symbol // of the last text that could be read, by URI
 
-	telling sync.Mutex // makes a document's problems and its end come in order
-	took    time.Duration
+	telling sync.Mutex    // makes a document's problems and its end come in order
+	took    time.Duration // the last check of everything
+	untold  bool          // something was typed whose problems only a check of everything finds
 }
 
 func newChecker(s *Server) *checker {
@@ -66,7 +67,8 @@ func (c *checker) forget(uri string) {
 	delete(c.symbols, uri)
 }
 
-// A check of everything that takes longer than brief waits until nothing was typed for pause.
+// A check of everything that takes longer than brief waits until nothing was typed for pause, where
+// the problems of what was typed have been told already.
 const (
 	brief = 40 * time.Millisecond
 	pause = 200 * time.Millisecond
@@ -80,7 +82,7 @@ func (c *checker) run(ctx context.Context) {
 		case <-c.wake:
 		}
 		for c.round(ctx) && ctx.Err() == nil {
-			if c.took < brief {
+			if c.took < brief || c.untold {
 				continue
 			}
 			select {
@@ -110,7 +112,7 @@ func (c *checker) round(ctx context.Context) bool {
 	if len(dirty) > 0 {
 		for uri := range dirty {
 			if d := v.docs[uri]; d != nil {
-				_ = s.protect(func() { c.quick(ctx, v, d) })
+				_ = s.protect(func() { c.untold = !c.quick(ctx, v, d) || c.untold })
 			}
 		}
 		return stale
@@ -124,7 +126,7 @@ func (c *checker) round(ctx context.Context) bool {
 		finished = true // it would fail again
 	}
 	if finished {
-		c.took = time.Since(began)
+		c.took, c.untold = time.Since(began), false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,14 +137,14 @@ func (c *checker) round(ctx context.Context) bool {
 }
 
 // quick checks the rule of a document that was changed, and tells its problems where that is
-// enough.
-func (c *checker) quick(ctx context.Context, v *view, d *document) {
+// enough. It reports whether it did.
+func (c *checker) quick(ctx context.Context, v *view, d *document) bool {
 	p := v.spaceOf(d.file)
 	c.mu.Lock()
 	before, known := c.checked[d.uri]
 	c.mu.Unlock()
 	if !known || p == nil || isTest(d.file) || !isRuleFile(p, d) {
-		return
+		return false
 	}
 	var others []*rules.File
 	for _, name := range p.Files() {
@@ -155,11 +157,13 @@ func (c *checker) quick(ctx context.Context, v *view, d *document) {
 	}
 	if list, ok := editor.Recheck(ctx, d.file, before, d.text, others, p.Options()); ok && ctx.Err() == nil {
 		c.publish(d, list)
-		return
+		return true
 	}
 	if f := v.files.parse(v, d.file); f != nil && len(f.Problems) > 0 && ctx.Err() == nil {
 		c.publish(d, f.Problems)
+		return true
 	}
+	return false
 }
 
 // full checks the workspaces of all open documents. It reports whether it came to its end.
