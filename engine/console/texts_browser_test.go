@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -48,6 +49,36 @@ func (p *person) seesText(want string) {
 func (p *person) seesPreview(text, said string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf(`document.querySelector(".preview .bubble")?.textContent === %q && document.querySelector(".preview figcaption").textContent.startsWith(%q)`, text, said))
+}
+
+// TestAPressDuringAnAnswer shows that a click counts whose button was exchanged by the console's
+// answer while it was pressed: the rail waits for the end of the press.
+func TestAPressDuringAnAnswer(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
+	p := writesTexts(t)
+	p.tap(`[data-text="/do/0/args/text"] .bubble`)
+	p.focused(`[data-text] .cm-content`)
+	p.browser.presses("a", chromedp.ModifierCtrl)
+	p.browser.presses(kb.Backspace)
+	p.until(`document.querySelector('[data-at="/do/0"] .complaint')`)
+	evaluate[bool](p.browser, `(() => {
+		const ask = window.fetch, gate = new Promise((open) => { window.answerComes = open; });
+		window.fetch = async (path, ...rest) => {
+			const answer = await ask(path, ...rest);
+			if (path === "/write/edit") { window.isAnswered = true; await gate; }
+			return answer;
+		};
+		return true;
+	})()`)
+	p.browser.presses("Oi")
+	p.until(`window.isAnswered`)
+	at := evaluate[struct{ X, Y float64 }](p.browser, `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(document.querySelector(".under .insert").getBoundingClientRect())`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
+	look(p.browser, "let the answer come", chromedp.Evaluate[bool](`window.answerComes(), new Promise((resolve) => setTimeout(() => resolve(true), 200))`, chromedp.EvalAwaitPromise))
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
+	p.until(`document.querySelector("[data-text] [role=listbox]")`)
+	p.until(`!document.querySelector('[data-at="/do/0"] .complaint')`)
 }
 
 // TestATextOnTheRail writes a text in the place of its bubble: chips from the menu, formats of a

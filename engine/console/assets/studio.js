@@ -5,6 +5,7 @@ import { fillBlock } from "./blocks.js";
 import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
 import { startProof, tabShown, textChanged } from "./proof.js";
 import { fillBlanks, lists, make, pick, pickOne, term, words } from "./pickers.js";
+import { released } from "./press.js";
 import { aroundText, closeText, editText, leaveText, pickWords } from "./texts.js";
 
 const page = document.getElementById("write");
@@ -89,6 +90,7 @@ function send(edits, behind) {
 async function take(mine, answer, edits = []) {
   if (!answer || !answer.ok) { await failed(answer); return false; }
   const found = await answer.json();
+  await released();
   if (mine !== asked) return false;
   shifted(edits, grown(found.rail));
   page.elements.rule.value = found.rule;

@@ -1,6 +1,7 @@
 // The field in which a text of the rule is written, in the place of its bubble on the rail. One is open at a time. What is typed becomes an edit after a pause, and
 // when the field is left; the rail that comes back leaves the open field alone.
 import { make, openDialog, pickHand, pickOne, words } from "./pickers.js";
+import { isPressing, onRelease } from "./press.js";
 
 const pause = 700; // milliseconds without a key before the text is sent
 let open = null;
@@ -147,21 +148,16 @@ export function aroundText(rail, exchange) {
 
 // What is pressed below the field would move away from under the pointer if the field closed at once, and the click would be lost. So it closes with the click, before
 // anything else hears of that.
-let pressing = false;
 let left = false; // the cursor left the field during a press
-function release() {
-  pressing = false;
+onRelease(() => {
   if (left && open && !open.box.contains(document.activeElement)) closeText();
   left = false;
-}
-window.addEventListener("mousedown", () => { pressing = true; }, true);
-window.addEventListener("click", release, true);
-window.addEventListener("mouseup", () => setTimeout(release), true); // where no click follows
+});
 
 // leaveText closes the field when the cursor has left it, but not while a picker is open, or another window is in front.
 export function leaveText(event) {
   if (!open || open.busy || !open.box.contains(event.target) || open.box.contains(event.relatedTarget) || !document.hasFocus()) return;
-  if (pressing) left = true;
+  if (isPressing()) left = true;
   else closeText();
 }
 
