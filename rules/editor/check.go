@@ -25,19 +25,19 @@ type Checked struct {
 	Problems rules.Problems
 }
 
-// Recheck returns the problems of a text that was changed inside of one rule since it was checked:
-// only that rule is compiled anew, so that it takes the same time in a file of any size. What a
-// rule has to do with others is left to a check of everything. It reports false where something
-// else was changed, or the text is no YAML.
+// Recheck returns the problems of a text that was changed inside of one rule, of the variables or of
+// the calendars since it was checked: only that part is compiled anew, so that it takes the same
+// time in a file of any size. What a part has to do with others is left to a check of everything. It
+// reports false where something else was changed, or the text is no YAML.
 func Recheck(ctx context.Context, name string, before Checked, text string, others []*rules.File, o rules.Options) (rules.Problems, bool) {
 	was, now := strings.Split(before.Text, "\n"), strings.Split(text, "\n")
 	from, behind := changedLines(was, now)
-	old, ok := ruleAround(was, from, len(was)-behind)
-	changed, ok2 := ruleAround(now, from, len(now)-behind)
+	old, ok := partAround(was, from, len(was)-behind)
+	changed, ok2 := partAround(now, from, len(now)-behind)
 	if !ok || !ok2 || old.from != changed.from || len(was)-old.to != len(now)-changed.to {
 		return nil, false
 	}
-	file := rules.Parse(name, []byte(onlyRule(now, changed)))
+	file := rules.Parse(name, []byte(onlyPart(now, changed)))
 	if len(file.Problems) > 0 {
 		return nil, false
 	}
@@ -77,44 +77,43 @@ func (l lines) has(line int) bool { return line > l.from && line <= l.to }
 
 var topKey = regexp.MustCompile(`^[^\s#-]`)
 
-// ruleLines finds the lines of each rule by indentation alone, and those of the tests.
-func ruleLines(text []string) (list []lines, tests lines) {
-	key, indent := "", -1
-	end := func(at int) {
-		if len(list) > 0 && list[len(list)-1].to == 0 {
-			list[len(list)-1].to = at
-		}
-		if key == "tests" {
-			tests.to = at
-		}
-	}
-	for i, line := range text {
-		if topKey.MatchString(line) {
-			end(i)
-			key, _, _ = strings.Cut(line, ":")
-			indent = -1
-			if key == "tests" {
-				tests = lines{i, len(text)}
+// partsOf finds by indentation alone the lines of each rule, of the tests, and of what rules share.
+func partsOf(text []string) (rules, tests, shared []lines) {
+	key, begin, indent := "", 0, -1
+	for i := range len(text) + 1 {
+		if i < len(text) && !topKey.MatchString(text[i]) {
+			body := strings.TrimLeft(text[i], " ")
+			if key != "rules" || !strings.HasPrefix(body, "- ") && body != "-" {
+				continue
+			}
+			if at := len(text[i]) - len(body); indent < 0 || at <= indent {
+				if indent >= 0 {
+					rules = append(rules, lines{begin, i})
+				}
+				begin, indent = i, at
 			}
 			continue
 		}
-		body := strings.TrimLeft(line, " ")
-		if key != "rules" || !strings.HasPrefix(body, "- ") && body != "-" {
-			continue
+		switch part := (lines{begin, i}); {
+		case key == "rules" && indent >= 0:
+			rules = append(rules, part)
+		case key == "tests":
+			tests = append(tests, part)
+		case key == "vars" || key == "calendars":
+			shared = append(shared, part)
 		}
-		if at := len(line) - len(body); indent < 0 || at <= indent {
-			end(i)
-			list, indent = append(list, lines{from: i}), at
+		if i < len(text) {
+			key, _, _ = strings.Cut(text[i], ":")
+			begin, indent = i, -1
 		}
 	}
-	end(len(text))
-	return list, tests
+	return rules, tests, shared
 }
 
-// ruleAround returns the rule that lines are in.
-func ruleAround(text []string, from, to int) (lines, bool) {
-	list, _ := ruleLines(text)
-	for _, l := range list {
+// partAround returns the rule that lines are in, or the variables or calendars.
+func partAround(text []string, from, to int) (lines, bool) {
+	rules, _, shared := partsOf(text)
+	for _, l := range append(rules, shared...) {
 		if l.from <= from && to <= l.to && from < l.to {
 			return l, true
 		}
@@ -122,12 +121,12 @@ func ruleAround(text []string, from, to int) (lines, bool) {
 	return lines{}, false
 }
 
-// onlyRule returns a text with one of its rules, in its place, and without tests.
-func onlyRule(text []string, rule lines) string {
+// onlyPart returns a text with one of its rules, or none, in its place, and without tests.
+func onlyPart(text []string, part lines) string {
 	out := slices.Clone(text)
-	list, tests := ruleLines(text)
-	for _, l := range append(list, tests) {
-		if l != rule {
+	rules, tests, _ := partsOf(text)
+	for _, l := range append(rules, tests...) {
+		if l != part {
 			for i := l.from; i < l.to; i++ {
 				out[i] = ""
 			}
