@@ -25,6 +25,35 @@ func (d *desk) officeForm(changes ...string) url.Values {
 	return form
 }
 
+// TestNewHours shows that a desk without opening hours gets its first ones on the console, and that
+// a name is used once.
+func TestNewHours(t *testing.T) {
+	t.Parallel()
+	d := newEditorDesk(t)
+	d.write("office.yaml", "rules: []\n")
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	if page := d.page("/calendars"); !strings.Contains(page, "There are no opening hours yet.") || !strings.Contains(page, `action="/calendars/default"`) {
+		t.Error("nothing leads to the first opening hours")
+	}
+	w := d.ask("POST", "/calendars/default", url.Values{"name": {"São Paulo"}})
+	if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || to != "/calendars/default/sao-paulo/edit" {
+		t.Fatalf("%d %s %s", w.Code, to, w.Body)
+	}
+	if page := d.page("/calendars/default/sao-paulo/edit"); !strings.Contains(page, `name="day0.from" value="09:00"`) {
+		t.Error("the hours cannot be changed")
+	}
+	if got := d.read("sao-paulo-hours.yaml"); !strings.Contains(got, "timezone: America/Sao_Paulo\n") {
+		t.Errorf("the file is\n%s", got)
+	}
+	for name, want := range map[string]string{"são paulo": "There are opening hours called sao-paulo already", "!?": "Give the hours a name"} {
+		if w := d.ask("POST", "/calendars/default", url.Values{"name": {name}}); w.Code < 400 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%q: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
 // TestHours shows that opening hours are changed in every file that has them, with what changes
 // said before and written down.
 func TestHours(t *testing.T) {

@@ -88,6 +88,7 @@ var editorRoutes = []route{
 	{"POST /rules/{workspace}/{rule}/duplicate", Editor, (*Console).duplicateRule},
 	{"GET /rules/{workspace}/{rule}/delete", Editor, (*Console).askDelete},
 	{"POST /rules/{workspace}/{rule}/delete", Editor, (*Console).deleteRule},
+	{"POST /calendars/{workspace}", Editor, (*Console).newHours},
 	{"GET /calendars/{workspace}/{calendar}/edit", Editor, (*Console).editHours},
 	{"POST /calendars/{workspace}/{calendar}/check", Editor, (*Console).checkHours},
 	{"POST /calendars/{workspace}/{calendar}/save", Editor, (*Console).saveHours},

@@ -2,7 +2,7 @@ package phrases
 
 // consoleHours are those of the pages of opening hours.
 var consoleHours = table{
-	"calendars.none":     {"No rule file describes opening hours yet.", "Nenhum arquivo de regras descreve um horário ainda."},
+	"calendars.none":     {"There are no opening hours yet.", "Ainda não há horário de atendimento."},
 	"calendars.span":     {"How long, in opening hours", "Quanto tempo, em horas de expediente"},
 	"calendars.wrong":    {"Write a length of time such as 15m, 2h or 1d.", "Escreva uma duração como 15m, 2h ou 1d."},
 	"calendars.ends":     {"%s of %s from now would end: %s.", "%s de %s a partir de agora terminariam: %s."},
@@ -73,6 +73,9 @@ var consoleHours = table{
 	"hours.wrong.empty":   {"%s: it closes when it opens, at %s.", "%s: fecha na mesma hora em que abre, às %s."},
 	"hours.wrong.overlap": {"%s: %s overlap.", "%s: %s se sobrepõem."},
 
+	"hours.new":           {"New opening hours", "Novo horário de atendimento"},
+	"hours.new_example":   {"for example: office", "por exemplo: escritório"},
+	"hours.begin":         {"Set the hours", "Definir o horário"},
 	"hours.edit":          {"Change the hours", "Alterar o horário"},
 	"hours.edit_title":    {"Change %s", "Alterar %s"},
 	"hours.usual":         {"The usual week", "A semana normal"},
@@ -108,6 +111,8 @@ var consoleHours = table{
 	"hours.conflict_then": {"What stands here is yours. Saving it would change those hours as said under *What changes*.", "O que está aqui é seu. Salvar mudaria aquele horário como está em *O que muda*."},
 
 	"said.saved_hours":   {"The hours are saved, and in use.", "O horário foi salvo e está em uso."},
+	"error.hours_name":   {"Give the hours a name with letters or digits.", "Dê ao horário um nome com letras ou números."},
+	"error.hours_there":  {"There are opening hours called %s already: change those, or choose another name.", "Já existe um horário chamado %s: altere esse ou escolha outro nome."},
 	"error.hours":        {"These hours are tied to something else in their file: change them there.", "Este horário está ligado a outra coisa no arquivo: altere por lá."},
 	"audit.save.hours":   {"changed opening hours", "alterou um horário"},
 	"history.kind.hours": {"opening hours", "horário"},

@@ -132,6 +132,18 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
+func TestNew(t *testing.T) {
+	for called, want := range map[string]string{"São Paulo": "sao-paulo", " Atendimento 24h ": "atendimento-24h", "office": "office", "a: {b}": "a-b", "東京": "", "--_": "", strings.Repeat("ab ", 40): strings.Repeat("ab-", 19) + "ab"} {
+		if got := NameOf(called); got != want {
+			t.Errorf("%q is called %q, want %q", called, got, want)
+		}
+	}
+	sheet, _, err := Read(New("sao-paulo", "America/Sao_Paulo"), "sao-paulo")
+	if err != nil || len(sheet.Problems(words.Languages[0])) > 0 {
+		t.Error(sheet, err)
+	}
+}
+
 func TestTyped(t *testing.T) {
 	for from, want := range map[string]string{"8": "08:00", "8h": "08:00", "08": "08:00", "830": "08:30", "8:30": "08:30", "8h30": "08:30", " 18.15 ": "18:15", "1830": "18:30", "24": "24:00", "25": "25", "8:7": "8:7", "": "", "x": "x", "12345": "12345"} {
 		if got := Typed(from, "0:00"); got != (Span{want, "24:00"}) {

@@ -2,12 +2,37 @@ package hours
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
 )
+
+// NameOf makes the name of a calendar of what a person calls it: "São Paulo" is sao-paulo. It is
+// empty where nothing is left.
+func NameOf(called string) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Mn, r): // an accent
+			return -1
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'):
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, norm.NFD.String(called))
+	name := strings.Join(strings.Fields(plain), "-")
+	return strings.Trim(name[:min(len(name), 60)], "-_")
+}
+
+// New is the text of a file with a calendar that is open on workdays.
+func New(name, zone string) string {
+	return fmt.Sprintf("calendars:\n  %s:\n    timezone: %s\n    open:\n      mon-fri: [09:00-18:00]\n", name, zone)
+}
 
 // Write returns the text of a file with a calendar changed. Everything else keeps its text and
 // comments, and so do parts of the calendar that stay the same.
