@@ -317,6 +317,28 @@ func TestLanguageServerOpenFiles(t *testing.T) {
 	c.end()
 }
 
+// TestLanguageServerLenses shows that lenses are those of the text as it is, at once after a rule
+// got another id.
+func TestLanguageServerLenses(t *testing.T) {
+	t.Parallel()
+	c := startLSP(t)
+	c.initialize()
+	uri := fileURI(filepath.Join(t.TempDir(), "a.yaml"))
+	c.open(uri, "rules:\n  - id: first\n    when: manual\n    do: [{ log: x }]\n")
+	c.problems(1, func(lspProblems) bool { return true })
+	lenses := func(want string) {
+		t.Helper()
+		answer := c.ask("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": uri}})
+		if got := string(answer.Result); strings.Count(got, `"quando.backtest"`) != 1 || !strings.Contains(got, `"`+want+`"`) {
+			t.Errorf("not the lens of %s: %s", want, got)
+		}
+	}
+	lenses("first")
+	c.change(uri, 2, 1, 8, 13, "second")
+	lenses("second")
+	c.end()
+}
+
 // largeRules is a file of 256 KiB without a problem, and the line of a rule in its middle.
 func largeRules() (text string, line int) {
 	var b strings.Builder

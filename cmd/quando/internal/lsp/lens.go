@@ -22,8 +22,12 @@ func (v *view) lenses(_ context.Context, p documentParams) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	symbols, _ := v.files.symbolsOf(v, d.file)
+	if len(symbols) == 0 { // it cannot be read just now
+		symbols = v.checker.lastSymbols(v, d)
+	}
 	list := []codeLens{}
-	for _, s := range v.checker.lastSymbols(v, d) {
+	for _, s := range symbols {
 		switch {
 		case !s.Definition || s.Line > len(d.starts):
 		case s.Kind == editor.TestSymbol:

@@ -17,9 +17,9 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// A checker looks for the problems of the open documents, one at a time: first only in the rule
-// that is being typed, which takes the same time in a file of any size, then in the whole
-// workspace. A change ends what is under way, so that nothing queues up behind a key.
+// A checker looks for the problems of the open documents, one at a time: first only in the rule, the
+// variables or the calendars that are being typed, which takes the same time in a file of any size,
+// then in the whole workspace. A change ends what is under way, so that nothing queues up behind a key.
 type checker struct {
 	server *Server
 	wake   chan struct{}
@@ -136,7 +136,7 @@ func (c *checker) round(ctx context.Context) bool {
 	return c.stale
 }
 
-// quick checks the rule of a document that was changed, and tells its problems where that is
+// quick checks the part of a document that was changed, and tells its problems where that is
 // enough. It reports whether it did.
 func (c *checker) quick(ctx context.Context, v *view, d *document) bool {
 	p := v.spaceOf(d.file)
