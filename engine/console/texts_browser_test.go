@@ -51,9 +51,27 @@ func (p *person) seesPreview(text, said string) {
 	p.until(fmt.Sprintf(`document.querySelector(".preview .bubble")?.textContent === %q && document.querySelector(".preview figcaption").textContent.startsWith(%q)`, text, said))
 }
 
-// TestAPressDuringAnAnswer shows that a click counts whose button was exchanged by the console's
-// answer while it was pressed: the rail waits for the end of the press.
-func TestAPressDuringAnAnswer(t *testing.T) {
+// holdsAnswers makes the console's next answers to edits wait until the page calls answerComes.
+const holdsAnswers = `(() => {
+	const ask = window.fetch, gate = new Promise((open) => { window.answerComes = open; });
+	window.fetch = async (path, ...rest) => {
+		const answer = await ask(path, ...rest);
+		if (path === "/write/edit") { window.isAnswered = true; await gate; }
+		return answer;
+	};
+	return true;
+})()`
+
+// wait lets some time pass on the page.
+func (p *person) wait(milliseconds int) {
+	p.t.Helper()
+	look(p.browser, "wait", chromedp.Evaluate[bool](fmt.Sprintf(`new Promise((resolve) => setTimeout(() => resolve(true), %d))`, milliseconds), chromedp.EvalAwaitPromise))
+}
+
+// TestAnAnswerWhileWriting shows that the console's answer, which takes the complaint about an
+// empty text away, disturbs nobody who goes on writing: the menu of what can be inserted stays open,
+// and the cursor in the text.
+func TestAnAnswerWhileWriting(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
 	p := writesTexts(t)
@@ -62,23 +80,39 @@ func TestAPressDuringAnAnswer(t *testing.T) {
 	p.browser.presses("a", chromedp.ModifierCtrl)
 	p.browser.presses(kb.Backspace)
 	p.until(`document.querySelector('[data-at="/do/0"] .complaint')`)
-	evaluate[bool](p.browser, `(() => {
-		const ask = window.fetch, gate = new Promise((open) => { window.answerComes = open; });
-		window.fetch = async (path, ...rest) => {
-			const answer = await ask(path, ...rest);
-			if (path === "/write/edit") { window.isAnswered = true; await gate; }
-			return answer;
-		};
-		return true;
-	})()`)
+	evaluate[bool](p.browser, holdsAnswers)
 	p.browser.presses("Oi")
 	p.until(`window.isAnswered`)
-	at := evaluate[struct{ X, Y float64 }](p.browser, `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(document.querySelector(".under .insert").getBoundingClientRect())`)
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
-	look(p.browser, "let the answer come", chromedp.Evaluate[bool](`window.answerComes(), new Promise((resolve) => setTimeout(() => resolve(true), 200))`, chromedp.EvalAwaitPromise))
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
-	p.until(`document.querySelector("[data-text] [role=listbox]")`)
+	p.tap(".under .insert")
+	p.until(`window.menu = document.querySelector("[data-text] [role=listbox]")`)
+	evaluate[bool](p.browser, `window.answerComes(), true`)
 	p.until(`!document.querySelector('[data-at="/do/0"] .complaint')`)
+	p.wait(100)
+	p.until(`window.menu.isConnected && document.activeElement.matches("[data-text] .cm-content")`)
+}
+
+// TestAnAnswerDuringAPress shows that a press is a click although the console's answer exchanges
+// what is pressed: the rail waits for its end.
+func TestAnAnswerDuringAPress(t *testing.T) {
+	needsBrowser(t)
+	t.Parallel()
+	p := writesTexts(t)
+	evaluate[bool](p.browser, holdsAnswers)
+	p.tap(`[data-at="/limit"] [data-chip*="times"]`)
+	p.focused(`#picker input[type=number]`)
+	p.browser.presses("3")
+	p.browser.presses(kb.Enter)
+	p.until(`window.isAnswered && !document.querySelector("#picker[open]")`)
+	at := evaluate[struct{ X, Y float64 }](p.browser, `((e) => {
+		e.scrollIntoView({ block: "center", behavior: "instant" });
+		const { x, y, width, height } = e.getBoundingClientRect();
+		return { x: x + width / 2, y: y + height / 2 };
+	})(document.querySelector('[data-at="/limit"] [data-chip*="per"]'))`)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
+	evaluate[bool](p.browser, `window.answerComes(), true`)
+	p.wait(200)
+	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, at.X, at.Y, chromedp.Button("left"), chromedp.ClickCount(1)))
+	p.until(`document.querySelector("#picker[open]")`)
 }
 
 // TestATextOnTheRail writes a text in the place of its bubble: chips from the menu, formats of a

@@ -1,6 +1,6 @@
 // The rail of the studio: how it is exchanged for the next one, and the menus of its cards.
 import { make, words } from "./pickers.js";
-import { keepText } from "./texts.js";
+import { hasOpenText, keepText } from "./texts.js";
 
 const rail = document.getElementById("rail");
 
@@ -29,24 +29,41 @@ export function next(parts) {
   return now;
 }
 
-// patch makes one part of the rail like another, and leaves alone what is the same.
+// patch makes one part of the rail like another, and leaves alone what is the same. The text that somebody is writing stays on the page, with its cursor and its menu.
 export function patch(old, now) {
   const [a, b] = [[...old.children], [...now.children]];
   const list = old.matches(".cards");
-  if (!list && a.length !== b.length || a.some((e, i) => b[i] && e.tagName !== b[i].tagName)) return old.replaceChildren(...whole(now).childNodes);
-  a.forEach((e, i) => {
-    if (!b[i]) return e.remove();
-    if ("same" in b[i].dataset || e.isEqualNode(b[i]) || keepText(e, b[i])) return;
-    if (!e.matches(inner) || e.className !== b[i].className) return e.replaceWith(whole(b[i]));
-    for (const { name, value } of b[i].attributes) e.setAttribute(name, value);
-    patch(e, b[i]);
-  });
+  if (!list && a.length !== b.length || a.some((e, i) => b[i] && e.tagName !== b[i].tagName)) return exchange(old, now);
+  a.forEach((e, i) => (b[i] ? patchOne(e, b[i]) : e.remove()));
   old.append(...b.slice(a.length));
 }
 
-// whole puts the cards that are only mentioned where they are mentioned.
-function whole(part) {
-  part.querySelectorAll("[data-same]").forEach((e) => e.replaceWith(rail.querySelector(`[data-at="/do/${e.dataset.same}"]`)));
+function patchOne(old, now) {
+  if ("same" in now.dataset || old.isEqualNode(now) || keepText(old, now)) return;
+  if (!hasOpenText(old, now) && (!old.matches(inner) || old.className !== now.className)) return old.replaceWith(whole(now));
+  for (const { name, value } of now.attributes) old.setAttribute(name, value);
+  patch(old, now);
+}
+
+// exchange puts other things into a part, around the text that somebody is writing.
+function exchange(old, now) {
+  const open = [...old.children].flatMap((e) => [...now.children].filter((n) => hasOpenText(e, n)).map((n) => [e, n]))[0];
+  if (!open) return old.replaceChildren(...whole(now).childNodes);
+  const [stays, like] = open;
+  whole(now, like);
+  [...old.childNodes].forEach((e) => { if (e !== stays) e.remove(); });
+  let behind = false;
+  for (const n of [...now.childNodes]) {
+    if (n === like) behind = true;
+    else if (behind) old.append(n);
+    else stays.before(n);
+  }
+  patchOne(stays, like);
+}
+
+// whole puts the cards that are only mentioned where they are mentioned, but in one part.
+function whole(part, but) {
+  part.querySelectorAll("[data-same]").forEach((e) => { if (!but?.contains(e)) e.replaceWith(rail.querySelector(`[data-at="/do/${e.dataset.same}"]`)); });
   return part;
 }
 

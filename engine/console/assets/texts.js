@@ -127,6 +127,12 @@ export function keepText(box, next) {
   return true;
 }
 
+// hasOpenText reports whether a part of the rail holds the open field, and what comes in its place holds the same text.
+export function hasOpenText(part, next) {
+  const text = `[data-text="${open && CSS.escape(open.path)}"]`;
+  return Boolean(open && part.contains(open.box) && (next.matches(text) || next.querySelector(text)));
+}
+
 // aroundText calls what exchanges the rail. A field whose card was exchanged goes into the new one, with the cursor.
 export function aroundText(rail, exchange) {
   const mine = open;
@@ -135,7 +141,7 @@ export function aroundText(rail, exchange) {
   mine.busy = true;
   exchange();
   mine.busy = false;
-  if (mine.box.isConnected) return;
+  if (mine.box.isConnected) return writing && !mine.box.contains(document.activeElement) && mine.field.focus();
   const next = rail.querySelector(`[data-text="${CSS.escape(mine.path)}"]`);
   if (!next) {
     mine.box.dataset.gone = "";
