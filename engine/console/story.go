@@ -84,7 +84,7 @@ func (c *Console) tell(ctx context.Context, q *request, f *draftFile, set *rules
 		trial, err := c.runStory(ctx, f, set, story)
 		return story, trial, err
 	}
-	end := time.Now().Add(storyBegins)
+	end := time.Now().Add(c.searching)
 	list := proof.Beginnings(set, set.Rule(f.rule), q.now.In(f.space.Location), q.words().T("chat.hello"))
 	for _, s := range list {
 		trial, err := c.runStory(ctx, f, set, s)

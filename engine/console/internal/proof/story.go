@@ -238,8 +238,8 @@ func Beginnings(set *rules.Set, r *rules.Rule, now time.Time, hello string) (lis
 		labels = append(labels, named)
 	}
 	for _, with := range labels {
-		for _, text := range texts[:min(len(texts), 4)] {
-			for _, at := range moments(set, r, now) {
+		for _, at := range moments(set, r, now) {
+			for _, text := range texts[:min(len(texts), 4)] {
 				s := About(kind, at, text)
 				s.Labels = with
 				list = append(list, s)
