@@ -380,19 +380,35 @@ func TestLanguageServerTyping(t *testing.T) {
 	c.end()
 }
 
+// largeTests is a file of 256 KiB with one rule and many tests of it, and the line of one in its
+// middle.
+func largeTests() (text string, line int) {
+	var b strings.Builder
+	b.WriteString("rules:\n  - id: away\n    when: message.received\n    limit: { times: 1, per: 12h }\n    do: [{ send_message: Hi }]\ntests:\n")
+	for n := 0; b.Len() < 255<<10; n++ {
+		if line == 0 && b.Len() > 128<<10 {
+			line = strings.Count(b.String(), "\n")
+		}
+		fmt.Fprintf(&b, "  - name: story %d\n    rules: [away]\n    start: 2026-11-13T20:00:00-03:00\n    given:\n      contacts: [{ name: Marina, phone: \"+5511988887777\" }]\n"+
+			"    steps:\n      - { customer: Marina, says: obrigada }\n      - { at: +10m, expect: [send_message] }\n", n)
+	}
+	return b.String(), line
+}
+
 // BenchmarkLanguageServer measures from a key in a file of 256 KiB to its problems: inside a rule,
-// and in the variables, which every rule reads.
+// in the variables, which every rule reads, and in a test.
 func BenchmarkLanguageServer(b *testing.B) {
-	text, line := largeRules()
+	large, line := largeRules()
+	tests, testLine := largeTests()
 	for _, place := range []struct {
-		name         string
+		name, text   string
 		line, column int
-	}{{"rule", line + 9, 8}, {"vars", 5, 9}} {
+	}{{"rule", large, line + 9, 8}, {"vars", large, 5, 9}, {"test", tests, testLine, 12}} {
 		b.Run(place.name, func(b *testing.B) {
 			c := startLSP(b)
 			c.initialize()
 			uri := fileURI(filepath.Join(b.TempDir(), "large.yaml"))
-			c.open(uri, text)
+			c.open(uri, place.text)
 			c.problems(1, func(lspProblems) bool { return true })
 			version := 1
 			var longest time.Duration

@@ -25,9 +25,9 @@ type Checked struct {
 	Problems rules.Problems
 }
 
-// Recheck returns the problems of a text that was changed inside of one rule, of the variables or of
-// the calendars since it was checked: only that part is compiled anew, so that it takes the same
-// time in a file of any size. What a part has to do with others is left to a check of everything. It
+// Recheck returns the problems of a text that was changed inside of one rule, of one test, of the
+// variables or of the calendars since it was checked: only that part is compiled anew, so that it
+// takes the same time in a file of any size; a test needs the rules. What a part has to do with others is left to a check of everything. It
 // reports false where something else was changed, or the text is no YAML.
 func Recheck(ctx context.Context, name string, before Checked, text string, others []*rules.File, o rules.Options) (rules.Problems, bool) {
 	was, now := strings.Split(before.Text, "\n"), strings.Split(text, "\n")
@@ -77,43 +77,41 @@ func (l lines) has(line int) bool { return line > l.from && line <= l.to }
 
 var topKey = regexp.MustCompile(`^[^\s#-]`)
 
-// partsOf finds by indentation alone the lines of each rule, of the tests, and of what rules share.
+// partsOf finds by indentation alone the lines of each rule and of each test, and of what rules
+// share.
 func partsOf(text []string) (rules, tests, shared []lines) {
 	key, begin, indent := "", 0, -1
-	for i := range len(text) + 1 {
-		if i < len(text) && !topKey.MatchString(text[i]) {
-			body := strings.TrimLeft(text[i], " ")
-			if key != "rules" || !strings.HasPrefix(body, "- ") && body != "-" {
-				continue
-			}
-			if at := len(text[i]) - len(body); indent < 0 || at <= indent {
-				if indent >= 0 {
-					rules = append(rules, lines{begin, i})
-				}
-				begin, indent = i, at
-			}
-			continue
-		}
-		switch part := (lines{begin, i}); {
+	end := func(at int) {
+		switch part := (lines{begin, at}); {
 		case key == "rules" && indent >= 0:
 			rules = append(rules, part)
-		case key == "tests":
+		case key == "tests" && indent >= 0:
 			tests = append(tests, part)
 		case key == "vars" || key == "calendars":
 			shared = append(shared, part)
 		}
-		if i < len(text) {
-			key, _, _ = strings.Cut(text[i], ":")
-			begin, indent = i, -1
+		begin = at
+	}
+	for i, line := range text {
+		body := strings.TrimLeft(line, " ")
+		at := len(line) - len(body)
+		switch isItem := strings.HasPrefix(body, "- ") || body == "-"; {
+		case topKey.MatchString(line):
+			end(i)
+			key, _, _ = strings.Cut(line, ":")
+			indent = -1
+		case isItem && (key == "rules" || key == "tests") && (indent < 0 || at <= indent):
+			end(i)
+			indent = at
 		}
 	}
+	end(len(text))
 	return rules, tests, shared
 }
 
-// partAround returns the rule that lines are in, or the variables or calendars.
+// partAround returns the rule or the test that lines are in, or the variables or calendars.
 func partAround(text []string, from, to int) (lines, bool) {
-	rules, _, shared := partsOf(text)
-	for _, l := range append(rules, shared...) {
+	for _, l := range slices.Concat(partsOf(text)) {
 		if l.from <= from && to <= l.to && from < l.to {
 			return l, true
 		}
@@ -121,11 +119,16 @@ func partAround(text []string, from, to int) (lines, bool) {
 	return lines{}, false
 }
 
-// onlyPart returns a text with one of its rules, or none, in its place, and without tests.
+// onlyPart returns a text with one of its rules, or one of its tests and all rules, or neither, in
+// its place.
 func onlyPart(text []string, part lines) string {
 	out := slices.Clone(text)
 	rules, tests, _ := partsOf(text)
-	for _, l := range append(rules, tests...) {
+	others := tests
+	if !slices.Contains(tests, part) {
+		others = append(others, rules...)
+	}
+	for _, l := range others {
 		if l != part {
 			for i := l.from; i < l.to; i++ {
 				out[i] = ""
