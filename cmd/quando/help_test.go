@@ -92,6 +92,9 @@ func TestHelpExamples(t *testing.T) {
 				if of, _, err := c.Root().Find(strings.Fields(line)[1:]); err == nil && of != c && of.HasParent() && strings.HasPrefix(line, "quando ") {
 					continue // it stands in the help of that command too, or is like those that do
 				}
+				if strings.Contains(line, "| jq ") {
+					programtest.Find(t, "jq", "jq")
+				}
 				typeExample(t, project, path, line)
 			}
 		})

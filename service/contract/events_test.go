@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
+	"github.com/quandohq/quando/rules/programtest"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -97,7 +98,7 @@ func TestWebhookSignature(t *testing.T) {
 func checkSignature(t *testing.T, what string, d delivery, p *service.Profile, secret service.Secret) {
 	t.Helper()
 	timestamp := d.header.Get(p.Header("Timestamp"))
-	command := exec.Command("openssl", "dgst", "-sha256", "-hmac", string(secret))
+	command := exec.Command(programtest.Find(t, "openssl", "openssl"), "dgst", "-sha256", "-hmac", string(secret))
 	command.Stdin = io.MultiReader(strings.NewReader(timestamp+"."), bytes.NewReader(d.body))
 	digest := strings.Fields(string(must(command.Output())(t)))
 	want(t, what+": the signature", d.header.Get(p.Header("Signature")), "sha256="+digest[len(digest)-1])
