@@ -27,8 +27,9 @@ type Checked struct {
 
 // Recheck returns the problems of a text that was changed inside of one rule, of one test, of the
 // variables or of the calendars since it was checked: only that part is compiled anew, so that it
-// takes the same time in a file of any size; a test needs the rules. What a part has to do with others is left to a check of everything. It
-// reports false where something else was changed, or the text is no YAML.
+// takes the same time in a file of any size; a test needs the rules. What a part has to do with
+// others is left to a check of everything. It reports false where something else was changed, or
+// the text is no YAML.
 func Recheck(ctx context.Context, name string, before Checked, text string, others []*rules.File, o rules.Options) (rules.Problems, bool) {
 	was, now := strings.Split(before.Text, "\n"), strings.Split(text, "\n")
 	from, behind := changedLines(was, now)
