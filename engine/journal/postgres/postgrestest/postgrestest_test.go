@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 
 // TestEndsWithItsProcess kills a process that has started a server.
 func TestEndsWithItsProcess(t *testing.T) {
+	Needs(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "SERVER_TO_LEAVE=1")
 	cmd.Stderr = os.Stderr
