@@ -17,8 +17,8 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// newHours begins a calendar with a usual week, in a file of its own, and goes on to changing it. No
-// rule asks for it yet.
+// newHours begins a calendar with a usual week, in a file of its own, and goes on to changing it.
+// No rule asks for it yet.
 func (c *Console) newHours(q *request) error {
 	w, err := c.editable(q.r.PathValue("workspace"))
 	if err != nil {

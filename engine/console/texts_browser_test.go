@@ -69,8 +69,8 @@ func (p *person) wait(milliseconds int) {
 }
 
 // TestAnAnswerWhileWriting shows that the console's answer, which takes the complaint about an
-// empty text away, disturbs nobody who goes on writing: the menu of what can be inserted stays open,
-// and the cursor in the text.
+// empty text away, disturbs nobody who goes on writing: the menu of what can be inserted stays
+// open, and the cursor in the text.
 func TestAnAnswerWhileWriting(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()
