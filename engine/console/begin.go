@@ -208,12 +208,9 @@ func (c *Console) fill(q *request) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.editable(q.r.FormValue("workspace"))
+	w, err := c.writable(q.r.FormValue("workspace"))
 	if err != nil {
 		return err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return errReadOnly
 	}
 	q.here = "/write?workspace=" + escapeQuery(w.Name)
 	p := blanksPage{Text: text}

@@ -65,7 +65,7 @@ type draftFile struct {
 // errReadOnly refuses changes to read-only rules.
 var errReadOnly = problem(http.StatusConflict, "error.readonly")
 
-// editable returns a workspace whose rules can be written.
+// editable returns a workspace whose rules the console shows for editing.
 func (c *Console) editable(name string) (*Workspace, error) {
 	if name == "" {
 		name = c.options.Workspaces[0].Name
@@ -75,6 +75,15 @@ func (c *Console) editable(name string) (*Workspace, error) {
 		return nil, errNotFound
 	}
 	return w, nil
+}
+
+// writable returns one whose rules can be saved too: its folder is not read-only.
+func (c *Console) writable(name string) (*Workspace, error) {
+	w, err := c.editable(name)
+	if err == nil && w.Editing.Store.ReadOnly() {
+		return nil, errReadOnly
+	}
+	return w, err
 }
 
 // editable reports whether the user may change the rules of a workspace here.

@@ -20,12 +20,9 @@ import (
 // newHours begins a calendar with a usual week, in a file of its own, and goes on to changing it.
 // No rule asks for it yet.
 func (c *Console) newHours(q *request) error {
-	w, err := c.editable(q.r.PathValue("workspace"))
+	w, err := c.writable(q.r.PathValue("workspace"))
 	if err != nil {
 		return err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return errReadOnly
 	}
 	name := hours.NameOf(q.r.PostFormValue("name"))
 	if name == "" {

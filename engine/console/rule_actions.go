@@ -27,12 +27,9 @@ const (
 
 // openSent opens the file of the rule that a form is about, as the person who sent it saw it.
 func (c *Console) openSent(q *request) (*draftFile, error) {
-	w, err := c.editable(q.r.PathValue("workspace"))
+	w, err := c.writable(q.r.PathValue("workspace"))
 	if err != nil {
 		return nil, err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return nil, errReadOnly
 	}
 	id := q.r.PathValue("rule")
 	if !ruleID.MatchString(id) {
@@ -164,12 +161,9 @@ const underWayShown = 50
 
 // askDelete shows what would become of a rule, before it is deleted.
 func (c *Console) askDelete(q *request) error {
-	w, err := c.editable(q.r.PathValue("workspace"))
+	w, err := c.writable(q.r.PathValue("workspace"))
 	if err != nil {
 		return err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return errReadOnly
 	}
 	id := q.r.PathValue("rule")
 	f, err := w.open(id)

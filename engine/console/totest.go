@@ -62,12 +62,9 @@ func (c *Console) runTest(q *request) error {
 
 // showTest makes a test of an event, and shows it.
 func (c *Console) showTest(q *request, e *journal.Event, rule, back string) error {
-	w, err := c.editable(e.Workspace)
+	w, err := c.writable(e.Workspace)
 	if err != nil {
 		return err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return errReadOnly
 	}
 	set := w.book().Set
 	ids := candidates(set, e)

@@ -49,12 +49,9 @@ type conflictView struct {
 // choice of those.
 func (c *Console) write(q *request) error {
 	query := q.r.URL.Query()
-	w, err := c.editable(query.Get("workspace"))
+	w, err := c.writable(query.Get("workspace"))
 	if err != nil {
 		return err
-	}
-	if w.Editing.Store.ReadOnly() {
-		return errReadOnly
 	}
 	var f *draftFile
 	switch {
