@@ -227,6 +227,10 @@ CASES ?= 100000
 sentences: ## read CASES random conditions as sentences, print them again, and compare what both decide on random events
 	go test -run '^TestRandom' -count 1 -v -timeout 6h ./rules/form/sentence -cases $(CASES)
 
+.PHONY: random
+random: ## compare CASES random calendars, forms and explanations with what is known of them
+	go test -run '^Test(CalendarAgreesWithReference|RandomForms|RandomRules)$$' -count 1 -v -timeout 6h ./rules/calendar ./rules/form ./engine/explain -cases $(CASES)
+
 RULES ?= 10000
 .PHONY: gap
 gap: ## open RULES made-up rules in the studio, with nothing by hand and no code, change chips of them, and print how many

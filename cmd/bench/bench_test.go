@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// built builds quando without the compiler's profile, which would compile every package once more.
+func built(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "quando")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/quando")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
 // TestAccountsClose runs every scenario in its smallest form. How fast anything is does not matter
 // here: what was acknowledged must have been recorded, decided and done exactly once, whatever was
 // killed meanwhile.
@@ -28,7 +41,7 @@ func TestAccountsClose(t *testing.T) {
 		t.Skip("builds quando and starts it many times")
 	}
 	var told bytes.Buffer
-	b := &bench{scale: scales["test"], seed: 1, told: &told, folder: t.TempDir()}
+	b := &bench{scale: scales["test"], seed: 1, told: &told, folder: t.TempDir(), quando: built(t)}
 	defer b.close()
 	if err := b.prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -58,7 +71,7 @@ func TestAccountThatDoesNotClose(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds quando and starts it")
 	}
-	b := &bench{scale: scales["test"], told: io.Discard, folder: t.TempDir()}
+	b := &bench{scale: scales["test"], told: io.Discard, folder: t.TempDir(), quando: built(t)}
 	defer b.close()
 	if err := b.prepare(t.Context()); err != nil {
 		t.Fatal(err)

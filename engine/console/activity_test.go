@@ -93,6 +93,9 @@ func TestActivity(t *testing.T) {
 // kinds, also where most events are hidden.
 func TestActivityPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills a journal")
+	}
 	d := newDesk(t)
 	var batch []rules.Event
 	for i := range 2*eventWindow + 300 {

@@ -24,6 +24,9 @@ const (
 // may be listed, which ends at the limit.
 func TestBoundedPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it fills a journal")
+	}
 	c := crowd{events: 2500, rules: 300, unfinished: 150, failed: 60}
 	file := filepath.Join(t.TempDir(), "quando.db")
 	reads := &readRecorder{queries: map[string][]any{}}

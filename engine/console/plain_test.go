@@ -34,6 +34,9 @@ func (d *desk) plainPages() []string {
 // TestPlainWords shows that pages say no id, no name of code, no expression and no ISO time.
 func TestPlainWords(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it reads every page")
+	}
 	d := newDesk(t)
 	d.explains()
 	for _, text := range []string{"Oi, tudo bem?", "boom", "please tell the erp"} {

@@ -339,6 +339,7 @@ var everyWay = flag.Bool("ways", false, "do each task of newcomers with a mouse,
 // inWays gives an empty page of a new desk, which has what is needed, to one hand, or with -ways to
 // each.
 func inWays(t *testing.T, only string, do func(way string, d *desk, p *newcomer), needs ...func(d *desk)) {
+	t.Parallel()
 	for _, way := range hands {
 		if !*everyWay && way.name != only {
 			continue

@@ -56,6 +56,9 @@ func chipsOf(v reflect.Value) (list []string) {
 // character of code: of every example, and of the sixteen automations that live together.
 func TestInWords(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it reads every rule")
+	}
 	catalog, count := builtin.Catalog(), 0
 	for _, folder := range []fs.FS{examples.FS(), os.DirFS(filepath.Join("..", "..", "cmd", "quando", "testdata", "sixteen"))} {
 		err := fs.WalkDir(folder, ".", func(path string, d fs.DirEntry, err error) error {

@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 10_000, "how many random rules are explained")
+	cases = flag.Int("cases", 2_000, "how many random rules are explained")
 	seed  = flag.Uint64("seed", 1, "of what is made up")
 )
 

@@ -81,7 +81,7 @@ func TestEveryVerb(t *testing.T) {
 func TestEveryArgumentIsCompared(t *testing.T) {
 	media := func(o *Options) { o.Media = fstest.MapFS{"price-list.pdf": {Data: []byte("%PDF-1.4")}} }
 	begin := strings.Index(everything, "expect:")
-	for _, change := range [][2]string{
+	for i, change := range [][2]string{
 		{"- add_labels: [vip, new-here]", "- add_labels: [vip]"},
 		{"- remove_labels: vip", "- remove_labels: new-here"},
 		{"- set_labels: [after-hours]", "- set_labels: [after-hours, vip]"},
@@ -110,6 +110,9 @@ func TestEveryArgumentIsCompared(t *testing.T) {
 		expect := strings.Replace(everything[begin:], change[0], change[1], 1)
 		if expect == everything[begin:] {
 			t.Fatalf("%s is not in the story", change[0])
+		}
+		if testing.Short() && i%8 != 0 {
+			continue
 		}
 		t.Run(change[1], func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,7 @@ var (
 )
 
 // fixedSeeds is what CI plays.
-const fixedSeeds = 200
+const fixedSeeds = 120
 
 // newStore keeps journals in memory where the system has such a folder: they outlive no crash of
 // the machine.
@@ -159,7 +159,7 @@ func TestSameSeed(t *testing.T) {
 	store := newStore(t)
 	var prints []string
 	for range 2 {
-		c := simulation.Campaign{From: 1, Seeds: 40, Store: store}
+		c := simulation.Campaign{From: 1, Seeds: 20, Store: store}
 		report, err := c.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)

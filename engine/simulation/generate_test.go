@@ -9,6 +9,9 @@ import (
 )
 
 func TestGenerateIsDeterministic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes up many desks")
+	}
 	for seed := range uint64(200) {
 		a, b := Generate(seed), Generate(seed)
 		if !reflect.DeepEqual(a, b) {

@@ -39,6 +39,9 @@ func one(s *Scenario) (list []Effect) {
 }
 
 func TestStoriesAreRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes up many desks")
+	}
 	for seed := range uint64(200) {
 		s := Generate(seed)
 		file := TestFile(s, one(s))

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 100_000, "how many cases to compare with the reference")
+	cases = flag.Int("cases", 20_000, "how many cases to compare with the reference")
 	seed  = flag.Uint64("seed", 1, "the seed of the cases")
 )
 

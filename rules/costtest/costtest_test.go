@@ -18,6 +18,9 @@ func (r *reporter) Errorf(string, ...any) { r.failed = true }
 // TestWithin shows that five units exceed a bound of a tenth and not one of fifty, and that
 // allocations are bounded for themselves.
 func TestWithin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures")
+	}
 	five := func() {
 		for range 20 { // a quarter of a unit each
 			decodeJSON()

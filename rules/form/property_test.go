@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 500, "how many random rules are changed")
+	cases = flag.Int("cases", 150, "how many random rules are changed")
 	why   = flag.Bool("why", false, "say what is wrong with rules that do not work")
 	seed  = flag.Uint64("seed", 1, "of what is made up")
 )

@@ -45,6 +45,9 @@ tests:
 // nothing until a person makes it live.
 func TestFromASentence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it runs tests and a backtest")
+	}
 	d := newDesk(t)
 	d.writes("11111111-1111-7111-8111-111111111111", "Ainda abertos?")
 	s := d.connect(editor)
