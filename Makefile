@@ -165,8 +165,8 @@ microbench: ## print what matching, compiling, calendars, visits, calls and the 
 .PHONY: pages
 pages: EVENTS = 1000000
 pages: ## fill a journal with EVENTS events and runs, and print how long each page of the console takes; then the same with 10,000 rules and unfinished runs on a tenth of the events
-	go test -run '^TestManyPages$$' -count 1 -timeout 4h ./engine/console -events $(EVENTS)
-	go test -run '^TestManyPages$$' -count 1 -timeout 4h ./engine/console -events $$(($(EVENTS) / 10)) -rules 10000 -unfinished 10000
+	go test -run '^TestManyPages$$' -count 1 -v -timeout 4h ./engine/console -events $(EVENTS)
+	go test -run '^TestManyPages$$' -count 1 -v -timeout 4h ./engine/console -events $$(($(EVENTS) / 10)) -rules 10000 -unfinished 10000
 
 .PHONY: screenshots
 screenshots: tools ## write pictures of every page of the console to docs/screenshots, of three in both languages and themes

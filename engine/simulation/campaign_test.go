@@ -72,7 +72,7 @@ func TestSimulate(t *testing.T) {
 		told, seen := time.Now(), 0
 		c.Progress = func(done uint64, failures []simulation.Failure) {
 			for ; seen < len(failures); seen++ {
-				fmt.Fprintf(os.Stderr, "\rseed %d: %.150s\n", failures[seen].Scenario.Seed, failures[seen].Broken[0])
+				fmt.Fprintf(os.Stderr, "\rseed %d: %.1000s\n", failures[seen].Scenario.Seed, failures[seen].Broken[0])
 			}
 			if time.Since(told) > 2*time.Second || done == *seeds {
 				told = time.Now()
