@@ -31,7 +31,7 @@ type calendarView struct {
 	Status          string
 	In              time.Duration // until that changes; zero is never
 	Week            []hours.Row
-	Rules           []ruleView // that use it
+	Rules           ruleUsers
 }
 
 // calendarPage is one calendar: a week of it, and what a person asks about it.

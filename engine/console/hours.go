@@ -73,7 +73,7 @@ type hoursPage struct {
 // hoursChanges says what saving would change, or why it cannot be saved.
 type hoursChanges struct {
 	List, Wrong []string
-	Rules       []ruleView
+	Rules       ruleUsers
 	Anyway      bool // a person was told of tests that fail
 }
 

@@ -152,8 +152,19 @@ type variablesPage struct {
 // A sharedView is something that rules use.
 type sharedView struct {
 	Name, Value, File string
-	Rules             []ruleView
+	Rules             ruleUsers
 }
+
+// ruleUsers are the rules that use something. A page names the first of them.
+type ruleUsers []ruleView
+
+const shownUsers = 50
+
+// Shown returns those that are named.
+func (u ruleUsers) Shown() []ruleView { return u[:min(len(u), shownUsers)] }
+
+// More returns how many are not.
+func (u ruleUsers) More() int { return len(u) - len(u.Shown()) }
 
 // variables lists the variables and calendars that rules use, each with these rules.
 func (c *Console) variables(q *request) error {

@@ -200,7 +200,12 @@ type foundRow struct {
 // ruleRows lists the rules of a workspace.
 func (c *Console) ruleRows(q *request, w *Workspace, text string) (list []foundRow) {
 	set := w.book().Set
-	index, folded := c.index.of(w.Name, set), journal.FoldText(text)
+	found := func(*rules.Rule) bool { return true }
+	folded := journal.FoldText(text)
+	if folded != "" {
+		index := c.index.of(w.Name, set)
+		found = func(r *rules.Rule) bool { return matches(index[r].text, folded) }
+	}
 	broken := map[string]bool{}
 	for _, b := range set.Broken {
 		broken[b.ID] = true
@@ -211,7 +216,7 @@ func (c *Console) ruleRows(q *request, w *Workspace, text string) (list []foundR
 	}
 	for _, r := range set.Rules {
 		row := ruleRow{ruleView: c.ruleView(w.Name, r.ID), Stage: r.Stage, Tags: r.Tags, Broken: broken[r.ID], rule: r}
-		list = append(list, foundRow{row, matches(index[r].text, folded)})
+		list = append(list, foundRow{row, found(r)})
 	}
 	return list
 }

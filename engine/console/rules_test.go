@@ -199,6 +199,25 @@ func BenchmarkRuleList(b *testing.B) {
 	}
 }
 
+// TestManyUsers shows that a page names the first rules that use something, and counts the others.
+func TestManyUsers(t *testing.T) {
+	d := newEditorDesk(t)
+	text := "calendars:\n  shop: { timezone: America/Sao_Paulo, open: { mon-fri: [09:00-18:00] } }\nrules:\n"
+	for i := range 60 {
+		text += fmt.Sprintf("  - { id: many-%02d, when: message.received, if: 'closed(\"shop\")', do: [{ log: x }] }\n", i)
+	}
+	d.write("desk.yaml", text)
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/calendars", "/calendars/default/shop", "/variables"} {
+		page := d.page(path)
+		if n := strings.Count(page, "/rules/default/many-"); n != 50 || !strings.Contains(page, "used by 60 rules") || !strings.Contains(page, "and 10 more rules") {
+			t.Errorf("%s names %d rules\n%s", path, n, page)
+		}
+	}
+}
+
 // TestVariables shows what rules share, by which rules, and no secrets.
 func TestVariables(t *testing.T) {
 	d := newEditorDesk(t)
