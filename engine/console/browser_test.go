@@ -55,9 +55,8 @@ var chromium struct {
 	err  error
 }
 
-// profiles are windows that share no cookies, two for each processor: a test waits more than it
-// computes. A test may need two.
-var profiles = make(chan context.Context, 2*max(2, runtime.NumCPU()))
+// profiles are windows that share no cookies, one for each processor. A test may need two.
+var profiles = make(chan context.Context, max(2, runtime.NumCPU()))
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -97,7 +97,12 @@ func (b *browser) opens(words ...string) {
 // hears waits until a screen reader is told something.
 func (b *browser) hears(text string) {
 	b.t.Helper()
-	b.until(fmt.Sprintf(`document.querySelector("#field .cm-announced").textContent === %q`, text))
+	const said = `document.querySelector("#field .cm-announced").textContent`
+	for end := time.Now().Add(browserStep); evaluate[string](b, said) != text; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("a screen reader is told %q instead of %q; the page failed with %s", evaluate[string](b, said), text, evaluate[string](b, `JSON.stringify(window.broken || [])`))
+		}
+	}
 }
 
 // begins takes all text away, and writes another.
