@@ -25,9 +25,9 @@ PGO := cmd/quando/quando.pgo
 # A module of its own, so that what is measured with is no dependency of the product.
 BENCH := cmd/bench
 
-# Tests wait for processes, disks and timers more than they compute: two packages run for each
-# core.
-PACKAGES ?= $(shell echo $$(( 2 * $$(nproc) )))
+# Tests wait for processes, disks and timers more than they compute: on two cores three packages
+# run at a time.
+PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
 
 # The race detector has something to find where goroutines or what guards them is used. From the
