@@ -200,11 +200,10 @@ type foundRow struct {
 // ruleRows lists the rules of a workspace.
 func (c *Console) ruleRows(q *request, w *Workspace, text string) (list []foundRow) {
 	set := w.book().Set
-	found := func(*rules.Rule) bool { return true }
 	folded := journal.FoldText(text)
+	var index map[*rules.Rule]indexedRule // every rule is read for it, so only for a search
 	if folded != "" {
-		index := c.index.of(w.Name, set)
-		found = func(r *rules.Rule) bool { return matches(index[r].text, folded) }
+		index = c.index.of(w.Name, set)
 	}
 	broken := map[string]bool{}
 	for _, b := range set.Broken {
@@ -216,7 +215,7 @@ func (c *Console) ruleRows(q *request, w *Workspace, text string) (list []foundR
 	}
 	for _, r := range set.Rules {
 		row := ruleRow{ruleView: c.ruleView(w.Name, r.ID), Stage: r.Stage, Tags: r.Tags, Broken: broken[r.ID], rule: r}
-		list = append(list, foundRow{row, found(r)})
+		list = append(list, foundRow{row, matches(index[r].text, folded)})
 	}
 	return list
 }

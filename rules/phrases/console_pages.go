@@ -104,8 +104,8 @@ var consolePages = table{
 	"unasked.undecided": {"the event is not decided yet", "o evento ainda não foi decidido"},
 	"unasked.draft":     {"it is a draft", "é um rascunho"},
 	"unasked.other":     {"the event is for another rule", "o evento é para outra regra"},
-	"unasked.more.one":  {"and %s more rule", "e mais %s regra"},
-	"unasked.more.many": {"and %s more rules", "e mais %s regras"},
+	"rules.others.one":  {"and %s more rule", "e mais %s regra"},
+	"rules.others.many": {"and %s more rules", "e mais %s regras"},
 	"unasked.type":      {"it starts with something else: %s", "ela começa com outra coisa: %s"},
 
 	"conversations.query": {"Name, phone, protocol number or id", "Nome, telefone, número de protocolo ou id"},
