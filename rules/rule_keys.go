@@ -25,7 +25,7 @@ var RuleKeys = []RuleKey{
 	{"if", "always", "an expression, or a list that must all be true, taken in order"},
 	{"by", "the lane", "an expression: what \"the same\" means for `mode`, `limit` and `gather`; the conversation, else the card, else the attendance, else the event"},
 	{"mode", "`queued`", "while a run of this rule for the same `by` is unfinished, a new one: `queued` starts after it, `single` is skipped, `restart` replaces it, `parallel` runs beside it"},
-	{"limit", "off", "`{times, per, by}`: at most `times` runs in any window of length `per`, whatever their steps do"},
+	{"limit", "off", "`{times, per, by}`: at most `times` runs in any window of length `per`, whatever their steps do; one that is `queued` counts from then, not from when its turn comes"},
 	{"late", "`30m` for `message.*`", "`{skip_after: 30m}` for events (`none` for never); for schedules `{run: last}` (the default), `all` or `none` for ticks missed while stopped"},
 	{"max", "100", "how many unfinished runs of the same `by` there may be"},
 	{"cancel_on", "none", "event names or `{event, if}`: such an event in the same lane ends an unfinished run"},
