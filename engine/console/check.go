@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +22,7 @@ import (
 	"github.com/quandohq/quando/rules/editor"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/form/sentence"
+	"github.com/quandohq/quando/rules/store"
 )
 
 // checked is what the console says of a text: its problems, and its rule on the rail.
@@ -73,7 +74,7 @@ func (c *Console) writeEdit(q *request) error {
 		return problem(http.StatusBadRequest, "error.form")
 	}
 	catalog := f.space.Editing.Rules.Catalog
-	fields, err := form.Read(catalog, []byte(f.text), f.rule)
+	fields, err := f.forms().Read(catalog, f.rule)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_text")
 	}
@@ -86,11 +87,11 @@ func (c *Console) writeEdit(q *request) error {
 		}
 	}
 	fields = studioMaker(q.words(), f).NameUsed(fields)
-	text, err := form.Write(catalog, []byte(f.text), f.rule, fields)
+	written, err := f.forms().Write(catalog, f.rule, fields)
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
 	}
-	f.text, f.rule = string(text), fields.ID
+	f.parsed, f.text, f.rule = written, string(written.Text()), fields.ID
 	return c.answerCheck(q, f)
 }
 
@@ -160,9 +161,9 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 			out.Errors++
 		}
 	}
-	part := railPart{}
+	part, last := railPart{}, c.shownTo(q)
 	maker := studioMaker(q.words(), f)
-	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
+	if fields, err := f.forms().Read(f.space.Editing.Rules.Catalog, f.rule); err == nil && f.rule != "" {
 		studio.Places([]byte(f.text), f.rule, out.Problems)
 		maker.Explain(fields, out.Problems)
 		view := maker.View(fields, out.Problems)
@@ -173,25 +174,91 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 			view.Rules = append(view.Rules, studio.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
-		out.nameChanges(maker, f, view)
+		out.nameChanges(maker, f, last, view)
 	}
-	rail, err := q.renderPart("write", "rail", part)
-	if err != nil {
+	if out.Rail, err = last.rail(q, part.View); err != nil {
 		return nil, err
 	}
-	out.Rail = strings.Split(rail, railCut)
 	out.Words, err = q.renderPart("write", "inwords", part)
 	return out, err
 }
 
-// railCut stands between the parts of a rail. A text of a rule cannot hold it: it would be escaped.
-const railCut = "<!--cut-->"
+// lastShown is what a person was shown last. The next edit mostly changes one card of it, so that the
+// others need not be made again. A person has one check at a time, which alone uses it.
+type lastShown struct {
+	lang   string
+	cards  []studio.Card
+	parts  []string     // the cards as parts of the page
+	stored storedRule   // that the rule was compared with
+	before *studio.View // how it looks
+}
+
+// A storedRule is a rule in the store, as one text of its file has it.
+type storedRule struct {
+	workspace, file, sum, id string
+}
+
+// shownTo returns what the person of a request was shown last.
+func (c *Console) shownTo(q *request) *lastShown {
+	c.shownMu.Lock()
+	defer c.shownMu.Unlock()
+	last := c.shown[q.person()]
+	if last == nil || last.lang != q.lang {
+		last = &lastShown{lang: q.lang}
+		c.shown[q.person()] = last
+	}
+	return last
+}
+
+// rail renders a rule in parts: what is above its steps, each step, and what is below them.
+func (last *lastShown) rail(q *request, view *studio.View) ([]string, error) {
+	if view == nil {
+		part, err := q.renderPart("write", "unreadable", nil)
+		return []string{part}, err
+	}
+	above, err := q.renderPart("write", "above", view)
+	if err != nil {
+		return nil, err
+	}
+	below, err := q.renderPart("write", "below", view)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]string, len(view.Do.Cards))
+	for i, card := range view.Do.Cards {
+		if i < len(last.cards) && reflect.DeepEqual(card, last.cards[i]) {
+			parts[i] = last.parts[i]
+		} else if parts[i], err = q.renderPart("write", "card", card); err != nil {
+			return nil, err
+		}
+	}
+	last.cards, last.parts = view.Do.Cards, parts
+	return slices.Concat([]string{above}, parts, []string{below}), nil
+}
+
+// inStore returns how a rule of the file looks in the store; nil if it is not there.
+func (last *lastShown) inStore(maker *studio.Maker, f *draftFile, file store.File) *studio.View {
+	id := f.own
+	if id == "" {
+		id = f.rule
+	}
+	if stored := (storedRule{f.space.Name, f.file, file.Sum, id}); stored != last.stored {
+		last.stored, last.before = stored, nil
+		if fields, err := form.Read(maker.Catalog, []byte(file.Text), id); err == nil {
+			maker := *maker
+			maker.Vars = studio.Vars([]byte(file.Text))
+			view := maker.View(fields, nil)
+			last.before = &view
+		}
+	}
+	return last.before
+}
 
 // changesNamed is how many changes the bar of the page names.
 const changesNamed = 3
 
 // nameChanges says what is different from the version that stands in the store.
-func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now studio.View) {
+func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, last *lastShown, now studio.View) {
 	if f.file == "" {
 		return
 	}
@@ -199,15 +266,11 @@ func (out *checked) nameChanges(maker *studio.Maker, f *draftFile, now studio.Vi
 	if err != nil || plainEnds(standing.Text) == f.text {
 		return
 	}
-	id := f.own
-	if id == "" {
-		id = f.rule
-	}
-	before, err := form.Read(f.space.catalog(), []byte(standing.Text), id)
-	if err != nil {
+	before := last.inStore(maker, f, standing)
+	if before == nil {
 		return
 	}
-	list := maker.Changes(maker.View(before, nil), now)
+	list := maker.Changes(*before, now)
 	for _, change := range list[:min(len(list), changesNamed)] {
 		out.Changes = append(out.Changes, engine.Harmless(maker.ChangeWords(change)))
 	}
@@ -285,6 +348,9 @@ func (q *request) renderPart(page, name string, data any) (string, error) {
 	return b.String(), nil
 }
 
+// person names who asks.
+func (q *request) person() string { return q.user.Role.String() + " " + q.user.Name }
+
 // Bounds of rule checks: a person waits for the answer, and the engine shares the processors.
 const (
 	checkTime    = 10 * time.Second
@@ -310,7 +376,7 @@ type checker struct {
 func (c *Console) checking(q *request, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(q.ctx(), c.checked.most)
 	defer cancel()
-	leave, err := c.checked.enter(ctx, q.user.Role.String()+" "+q.user.Name)
+	leave, err := c.checked.enter(ctx, q.person())
 	if err == nil {
 		defer leave()
 		err = do(ctx)

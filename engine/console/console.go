@@ -196,12 +196,14 @@ type Console struct {
 	templates map[string]*templates // by language
 	live      *live
 	checks    checks
-	checked   checking      // texts of rules
-	tried     checking      // trials
-	trying    chan struct{} // one token per running trial
-	patience  time.Duration // how long a trial waits for one
-	searching time.Duration // how long a story to begin with is searched for
-	saving    sync.Mutex    // of rule files
+	checked   checking // texts of rules
+	shownMu   sync.Mutex
+	shown     map[string]*lastShown // what was said of them last, by person
+	tried     checking              // trials
+	trying    chan struct{}         // one token per running trial
+	patience  time.Duration         // how long a trial waits for one
+	searching time.Duration         // how long a story to begin with is searched for
+	saving    sync.Mutex            // of rule files
 	index     ruleIndex
 	changed   lastChanges
 	purposes  purposes
@@ -215,7 +217,7 @@ func New(o Options) (*Console, error) {
 	if o.Journal == nil || len(o.Workspaces) == 0 {
 		return nil, errors.New("console: a journal and a workspace are required")
 	}
-	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost), patience: tryWait, searching: storyBegins, checked: checking{most: checkTime, each: map[string]*checker{}}, tried: checking{each: map[string]*checker{}}}
+	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost), patience: tryWait, searching: storyBegins, shown: map[string]*lastShown{}, checked: checking{most: checkTime, each: map[string]*checker{}}, tried: checking{each: map[string]*checker{}}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/draft"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/editor"
+	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -60,6 +61,16 @@ type draftFile struct {
 	own   string // the one that the page is of, as it was called when that was opened; empty is none
 	text  string
 	was   string // the sum of the text at the start; empty for a new file
+
+	parsed *form.File // see forms
+}
+
+// forms returns the text for reading and writing forms. It is parsed once.
+func (f *draftFile) forms() *form.File {
+	if f.parsed == nil || string(f.parsed.Text()) != f.text {
+		f.parsed = form.Parse([]byte(f.text))
+	}
+	return f.parsed
 }
 
 // errReadOnly refuses changes to read-only rules.

@@ -59,7 +59,7 @@ func allTemplates(now func() time.Time) map[string]*templates {
 		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "line": storyLine, "cut": func() template.HTML { return railCut }}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/rows.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"icon": icon, "line": storyLine}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/studio.html", "templates/proof.html", "templates/activity.html", "templates/rows.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set

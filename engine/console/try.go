@@ -80,7 +80,7 @@ func (f *draftFile) tried(ctx context.Context, l rules.Language) (*rules.Set, er
 // trial runs a slow operation, after the person's other trials and if not too many others run,
 // within a timeout. It ends with the request: a page that asks anew gives up what it asked before.
 func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
-	leave, err := c.tried.enter(q.ctx(), q.user.Role.String()+" "+q.user.Name)
+	leave, err := c.tried.enter(q.ctx(), q.person())
 	if err != nil {
 		return err
 	}

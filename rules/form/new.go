@@ -99,12 +99,13 @@ func New(id, template string) ([]byte, error) {
 
 // renamed gives a rule of a file another id.
 func renamed(text []byte, rule, id string) ([]byte, error) {
-	file, n, err := find(text, rule)
+	file := Parse(text)
+	n, err := file.find(rule)
 	if err != nil {
 		return nil, err
 	}
 	pairs := merge(n, map[string]*source.Wanted{"id": word(n.Get("id"), id, false)}, nil, true)
-	return editRules(file, func(item *source.Node) *source.Wanted {
+	return editRules(file.source, func(item *source.Node) *source.Wanted {
 		if item == n {
 			return &source.Wanted{Old: n, Kind: source.Mapping, Pairs: pairs}
 		}

@@ -18,18 +18,40 @@ var ErrNotFound = errors.New("the file holds no such rule")
 // hold the rule, is an error; a rule that the language would refuse is not, as long as it is a
 // mapping.
 func Read(c *rules.Catalog, text []byte, rule string) (Form, error) {
-	_, n, err := find(text, rule)
+	return Parse(text).Read(c, rule)
+}
+
+// A File is the text of a rule file, parsed once for several forms.
+type File struct {
+	text     []byte
+	source   *source.File
+	problems source.Problems
+}
+
+// Parse parses the text of a rule file.
+func Parse(text []byte) *File {
+	f := &File{text: text}
+	f.source, f.problems = source.Read("rules", text)
+	return f
+}
+
+// Text returns the text of the file.
+func (f *File) Text() []byte { return f.text }
+
+// Read is like the function.
+func (f *File) Read(c *rules.Catalog, rule string) (Form, error) {
+	n, err := f.find(rule)
 	if err != nil {
 		return Form{}, err
 	}
 	return newReader(c).rule(n), nil
 }
 
-// find returns a rule of a file.
-func find(text []byte, rule string) (*source.File, *source.Node, error) {
-	file, problems := source.Read("rules", text)
+// find returns a rule of the file.
+func (f *File) find(rule string) (*source.Node, error) {
+	file, problems := f.source, f.problems
 	if file.Root == nil && problems.HasErrors() {
-		return nil, nil, unreadable(problems[0])
+		return nil, unreadable(problems[0])
 	}
 	var found *source.Node
 	items := ruleItems(file)
@@ -39,20 +61,20 @@ func find(text []byte, rule string) (*source.File, *source.Node, error) {
 			continue
 		}
 		if found != nil {
-			return nil, nil, fmt.Errorf("the file holds two rules with the id %q: give one of them another id first", rule)
+			return nil, fmt.Errorf("the file holds two rules with the id %q: give one of them another id first", rule)
 		}
 		found = item
 		first, last := item.Line, endOfRule(file, items, i)
 		for _, p := range problems {
 			if p.Severity == source.Error && p.Line >= first && p.Line < last {
-				return nil, nil, unreadable(p)
+				return nil, unreadable(p)
 			}
 		}
 	}
 	if found == nil {
-		return nil, nil, fmt.Errorf("%q: %w", rule, ErrNotFound)
+		return nil, fmt.Errorf("%q: %w", rule, ErrNotFound)
 	}
-	return file, found, nil
+	return found, nil
 }
 
 func unreadable(p source.Problem) error {

@@ -15,32 +15,45 @@ import (
 // The form may give the rule another id. What is written is read again and compared: a change that
 // cannot be made without changing something else is an error.
 func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
-	file, n, err := find(text, rule)
+	file, err := Parse(text).Write(c, rule, f)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(file.text), nil
+}
+
+// Write is like the function, and returns the file as it is then.
+func (f *File) Write(c *rules.Catalog, rule string, to Form) (*File, error) {
+	n, err := f.find(rule)
 	if err != nil {
 		return nil, err
 	}
 	w := writer{newReader(c)}
 	old := w.rule(n)
-	if same(old, f) {
-		return slices.Clone(text), nil
+	if same(old, to) {
+		return f, nil
 	}
-	f = f.filled()
-	if err := check(c, f); err != nil {
+	to = to.filled()
+	if err := check(c, to); err != nil {
 		return nil, err
 	}
-	if f.ID != rule && holds(file, f.ID) {
-		return nil, fmt.Errorf("the file holds another rule with the id %q: choose another id", f.ID)
+	if to.ID != rule && holds(f.source, to.ID) {
+		return nil, fmt.Errorf("the file holds another rule with the id %q: choose another id", to.ID)
 	}
-	out, err := editRules(file, func(item *source.Node) *source.Wanted {
+	out, err := editRules(f.source, func(item *source.Node) *source.Wanted {
 		if item == n {
-			return w.form(n, old, f)
+			return w.form(n, old, to)
 		}
 		return source.Kept(item)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, w.verify(out, f)
+	written := Parse(out)
+	if err := w.verify(written, to); err != nil {
+		return nil, err
+	}
+	return written, nil
 }
 
 // Add returns the text of a rule file with one more rule, behind the others. The text may be empty.
@@ -69,16 +82,17 @@ func Add(c *rules.Catalog, text []byte, f Form) ([]byte, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	return out, w.verify(out, f)
+	return out, w.verify(Parse(out), f)
 }
 
 // Remove returns the text of a rule file without a rule.
 func Remove(text []byte, rule string) ([]byte, error) {
-	file, n, err := find(text, rule)
+	file := Parse(text)
+	n, err := file.find(rule)
 	if err != nil {
 		return nil, err
 	}
-	return editRules(file, func(item *source.Node) *source.Wanted {
+	return editRules(file.source, func(item *source.Node) *source.Wanted {
 		if item == n {
 			return nil
 		}
@@ -141,17 +155,17 @@ func refused(err error) error {
 }
 
 // verify compares what was written with what was wanted.
-func (w writer) verify(text []byte, f Form) error {
+func (w writer) verify(written *File, f Form) error {
 	plain, err := source.Render(ruleFile(w.form(nil, Form{}, f)))
 	if err != nil {
 		return refused(err)
 	}
 	r := reader{catalog: w.catalog, yaml: (*source.Node).Flow, sorted: true}
-	_, want, err := find(plain, f.ID)
+	want, err := Parse(plain).find(f.ID)
 	if err != nil {
 		return err
 	}
-	_, got, err := find(text, f.ID)
+	got, err := written.find(f.ID)
 	if err != nil {
 		return err
 	}
