@@ -27,10 +27,11 @@ func (*openCallError) Error() string {
 // recognise finds out whether the engine itself caused an event. A message is recognised by its id,
 // a moved card by its stage. Any other event is recognised by its object, by when it was recorded
 // and created, and by whether it shows what the call set: a change that was known before the call,
-// or that a person made a moment later, is not the call's. Of several calls the newest counts,
-// because its event also shows what the earlier ones have set. One call accounts for one event of
-// each type, and for an update of a conversation that repeats that event. With again, the event was
-// recognised before and may match a used call.
+// or that a person made a moment later, is not the call's. Of several calls the one counts that
+// sent the conversation's newest message, since no other event but those behind it shows that; else
+// the newest, because its event also shows what the earlier ones have set. One call accounts for
+// one event of each type, and for an update of a conversation that repeats that event. With again,
+// the event was recognised before and may match a used call.
 func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
 	if e.Rule != "" || !mayBeOwn(e.Type) {
 		return nil, nil // ticks, commands and customers
@@ -63,6 +64,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	}
 	fact, _ := told.(map[string]any)
 	var marks, used, free []*journal.Caused
+	var match *journal.Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
@@ -71,13 +73,20 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 			if !c.Used {
 				marks = append(marks, c)
 			}
+		case match != nil && !sentNewest(c, fact):
 		case f.matchesCall(e, fact, c, again):
-			return c, nil
+			if e.Type != vocabulary.ConversationUpdated || sentNewest(c, fact) {
+				return c, nil
+			}
+			match = c
 		case c.Used && f.matchesCall(e, fact, c, true):
 			used = append(used, c)
 		case !c.Used:
 			free = append(free, c)
 		}
+	}
+	if match != nil {
+		return match, nil
 	}
 	adopted, err := v.checkMarks(ctx, e, f, marks, again)
 	if err != nil {
@@ -175,6 +184,13 @@ func (f *facts) matchesCall(e *journal.Event, fact map[string]any, c *journal.Ca
 		return false
 	}
 	return fact == nil || len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
+}
+
+// sentNewest reports whether a call sent the newest message of a conversation.
+func sentNewest(c *journal.Caused, conversation map[string]any) bool {
+	set, _ := throughJSON(c.Set).(map[string]any)
+	sent := idOf(set["last_message"])
+	return sent != "" && ObjectKey(sent) == ObjectKey(idOf(conversation["last_message"]))
 }
 
 // recordedBy reports whether an event was recorded before a call with this number in its intent:
