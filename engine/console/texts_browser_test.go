@@ -51,12 +51,12 @@ func (p *person) seesPreview(text, said string) {
 	p.until(fmt.Sprintf(`document.querySelector(".preview .bubble")?.textContent === %q && document.querySelector(".preview figcaption").textContent.startsWith(%q)`, text, said))
 }
 
-// holdsAnswers makes the console's next answers to edits wait until the page calls answerComes.
+// holdsAnswers makes the console's next answers about the text wait until the page calls answerComes.
 const holdsAnswers = `(() => {
 	const ask = window.fetch, gate = new Promise((open) => { window.answerComes = open; });
 	window.fetch = async (path, ...rest) => {
 		const answer = await ask(path, ...rest);
-		if (path === "/write/edit") { window.isAnswered = true; await gate; }
+		if (path === "/write/edit" || path === "/write/check") { window.isAnswered = true; await gate; }
 		return answer;
 	};
 	return true;

@@ -1,5 +1,4 @@
 // The cards of the studio: they fold, are dragged, and moved by keys. A card that is gone can be had back for a while.
-import { movesOf } from "./rail.js";
 import { make } from "./pickers.js";
 
 const rail = document.getElementById("rail");
@@ -56,37 +55,50 @@ const isInside = (path, at) => path === at || path.startsWith(at + "/");
 // landed returns the path of what an edit has moved or copied.
 export function landed(edit) { return edit.op === "move" ? along(edit.to, edit.path, -1) : edit.to; }
 
-// shifted takes what is unfolded along with the steps. More is how many steps there are more than before.
+// follow returns where a path leads after an edit, or null if it is gone with what was removed. More is how many steps a building block has put in.
+function follow(path, edit, more) {
+  const { op, to } = edit;
+  if (op === "move") return isInside(path, edit.path) ? landed(edit) + path.slice(edit.path.length) : along(along(path, edit.path, -1), landed(edit), 1);
+  if (op === "copy") return along(path, to, 1);
+  if (op === "remove" && place(edit.path)) return isInside(path, edit.path) ? null : along(path, edit.path, -1);
+  return op === "add" || op === "block" ? along(path, edit.path, op === "add" ? 1 : more) : path;
+}
+
+// pointAt remembers edits, or whatever else has a path, while others are shown: their paths go along with what they lead to.
+const pointed = new Set();
+export function pointAt(edits) {
+  const pointer = { edits };
+  pointed.add(pointer);
+  return pointer;
+}
+
+// letGo returns what was pointed at, with the paths that lead there now; null if it is gone.
+export function letGo(pointer) {
+  pointed.delete(pointer);
+  return pointer.edits;
+}
+
+// shifted takes what is unfolded, and what is pointed at, along with the steps. More returns how many steps a building block has put in.
 export function shifted(edits, more) {
   for (const edit of edits) {
-    const now = new Map();
-    const step = /^\/(do|on_error)\/(.*\/)?\d+$/.test(edit.path);
-    for (let [path, is] of opened) {
-      if (edit.op === "move" && isInside(path, edit.path)) path = landed(edit) + path.slice(edit.path.length);
-      else {
-        if (step && edit.op === "remove" && isInside(path, edit.path)) continue;
-        if (step && (edit.op === "remove" || edit.op === "move")) path = along(path, edit.path, -1);
-        if (edit.op === "move") path = along(path, landed(edit), 1);
-        if (edit.op === "copy") path = along(path, edit.to, 1);
-        if (step && edit.op === "block") path = along(path, edit.path, more);
-        if (step && edit.op === "add") path = along(path, edit.path, 1);
-      }
-      now.set(path, is);
+    const n = edit.op === "block" ? more(place(edit.path).list) : 0;
+    opened = new Map([...opened].map(([path, is]) => [follow(path, edit, n), is]).filter(([path]) => path !== null));
+    for (const pointer of pointed) {
+      const now = pointer.edits?.map((e) => ({ ...e, path: follow(e.path, edit, n), ...(e.to && { to: follow(e.to, edit, n) }) }));
+      pointer.edits = now?.some((e) => e.path === null || e.to === null) ? null : now;
     }
-    opened = now;
   }
 }
 
 // Alt and an arrow move the card that the cursor is in.
-let moved = () => {};
-export function onMove(fn) { moved = fn; }
+let [moved, dropped] = [];
+export function onMove(byKey, byHand) { [moved, dropped] = [byKey, byHand]; }
 rail.addEventListener("keydown", (event) => {
   const way = { ArrowUp: "up", ArrowDown: "down", ArrowRight: "into", ArrowLeft: "out" }[event.key];
   const card = event.target.closest("[data-list] > [data-at]");
   if (!way || !event.altKey || !card || event.target.matches("input, textarea, [contenteditable]")) return;
   event.preventDefault();
-  const to = movesOf(card)[way];
-  if (to) moved({ op: "move", path: card.dataset.at, to });
+  moved(card.dataset.at, way);
 });
 
 // A card is dragged by its grip. It can be put wherever a step can be added.
@@ -126,7 +138,7 @@ rail.addEventListener("pointerdown", (event) => {
   on("pointerup", () => {
     const to = target?.querySelector(":scope > [data-step]").dataset.step;
     leave();
-    if (to && landed({ op: "move", path, to }) !== path) moved({ op: "move", path, to });
+    if (to && landed({ op: "move", path, to }) !== path) dropped({ op: "move", path, to });
   });
   on("pointercancel", leave);
   on("keydown", (e) => { if (e.key === "Escape") leave(); });

@@ -224,7 +224,7 @@ export function textChanged() {
 }
 
 // tabShown is called when a person opens a tab.
-export function tabShown(name) {
+function tabShown(name) {
   const p = panels[name];
   if (!p) return;
   const shown = { past, story: chat, tests }[name];
@@ -232,3 +232,25 @@ export function tabShown(name) {
   if (p.stale) p.start();
   p.stale = false;
 }
+
+// The tabs, each with what is proven in one way.
+const tabs = [...page.querySelectorAll('[role="tab"]')];
+export function showTab(name) {
+  for (const tab of tabs) {
+    const is = tab.id === "tab-" + name;
+    tab.setAttribute("aria-selected", is);
+    tab.tabIndex = is ? 0 : -1;
+    document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
+  }
+  tabShown(name);
+}
+tabs.forEach((tab, i) => {
+  tab.addEventListener("click", () => showTab(tab.id.slice(4)));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = tabs[(i + step + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  });
+});

@@ -1,25 +1,62 @@
 // The rail of the studio: how it is exchanged for the next one, and the menus of its cards.
+import { letGo, pointAt } from "./cards.js";
 import { make, words } from "./pickers.js";
 import { hasOpenText, keepText } from "./texts.js";
 
 const rail = document.getElementById("rail");
 
-// keyOf names something on the rail, so that it is found again on the next one.
-export function keyOf(element) {
-  const { chip, step, condition, edits, set, group, more } = element.dataset;
-  if (chip) return "chip " + JSON.parse(chip).path;
-  for (const [name, value] of Object.entries({ step, condition, edits, set, group, more })) if (value !== undefined) return name + " " + value;
+// keyOf names something on the rail by what it does and the path of what that is about, so that it is found again on the next one.
+const placed = ["step", "condition", "set", "group", "more", "way"]; // these have the path as they are
+const alone = ["event", "ending", "bounds", "clock"]; // of these there is one
+function keyOf(element) {
+  const { dataset } = element;
+  const card = element.closest("[data-at]")?.dataset.at;
+  if (dataset.entry) return { by: "entry", path: card, op: dataset.entry };
+  for (const by of ["chip", "edits"]) {
+    if (!(by in dataset)) continue;
+    const of = [JSON.parse(dataset[by])].flat()[0];
+    return { by, path: of.path, op: of.op };
+  }
+  const by = [...placed, ...alone].find((name) => name in dataset);
+  if (by) return { by, path: placed.includes(by) ? dataset[by] : "", op: dataset.op };
   const text = element.closest("[data-text]");
-  return text ? element.tagName + " " + text.dataset.text : null;
+  if (text) return { by: "text", path: text.dataset.text, op: element.tagName };
+  return element.matches(".menu > summary") ? { by: "menu", path: card } : null;
+}
+
+const isSame = (a, b) => Boolean(a && b) && a.by === b.by && a.path === b.path && a.op === b.op;
+
+// withKey returns what has a key on the rail.
+function withKey(key) {
+  const path = CSS.escape(key.path);
+  const selector = {
+    entry: `[data-at="${path}"] > .card > .menu [data-entry]`, menu: `[data-at="${path}"] > .card > .menu > summary`, text: `[data-text="${path}"] *`, chip: `[data-chip*="${path}"]`, edits: `[data-edits*="${path}"]`,
+  }[key.by] || (alone.includes(key.by) ? `[data-${key.by}]` : `[data-${key.by}="${path}"]`);
+  return [...rail.querySelectorAll(selector)].filter((e) => !e.hidden && isSame(keyOf(e), key));
+}
+
+// pointTo points at something on the rail. The function that it returns finds it on the rail as that is then, or returns nothing.
+export function pointTo(element) {
+  const key = keyOf(element);
+  if (!key) return () => (element.isConnected ? element : null);
+  const n = Math.max(withKey(key).indexOf(element), 0);
+  const pointer = pointAt([key]);
+  return () => {
+    const [now] = letGo(pointer) || [];
+    return now && (element.isConnected && isSame(keyOf(element), now) ? element : withKey(now)[n]);
+  };
 }
 
 // inner is what patch goes into: a rule can have many cards, of which a change mostly touches one.
 const inner = "#rail, .cards, .spot, .card, .inside, .branches, .branch, .loop";
 
-// grown returns how many steps the next rail has more than this one.
-export function grown(parts) { return shown.length ? parts.length - shown.length : 0; }
-
 let shown = []; // the parts of the rail: what is before the steps, each step, and what is behind them
+
+// grown returns how many steps a list has more on the next rail than on this one.
+export function grown(list, now) {
+  const count = (of) => of.querySelectorAll(`[data-list="${CSS.escape(list.slice(0, -1))}"] > :is([data-at], [data-same])`).length;
+  return count(now) - count(rail);
+}
 
 // next returns the next rail. A card that is the same as before is only mentioned in it: a rule can have many of them, and most stay the same.
 export function next(parts) {
@@ -70,13 +107,16 @@ function whole(part, but) {
 // The menu of a card is made when it is opened: a rule can have many cards.
 rail.addEventListener("toggle", (event) => {
   const menu = event.target;
-  if (!menu.matches("details.menu[open]") || menu.querySelector(".sheet").childElementCount) return;
+  if (menu.matches("details.menu[open]") && !menu.querySelector(".sheet").childElementCount) fillMenu(menu);
+}, true);
+
+function fillMenu(menu) {
   const card = menu.closest("[data-at]");
   const path = card.dataset.at;
   const to = movesOf(card);
   const entry = (word, data) => {
     const button = make("button", { type: "button", text: words["studio." + word] });
-    Object.assign(button.dataset, data);
+    Object.assign(button.dataset, { entry: word, ...data });
     menu.querySelector(".sheet").append(button);
   };
   const edit = (word, op, more) => entry(word, { edits: JSON.stringify([{ op, path, ...more }]) });
@@ -87,7 +127,19 @@ rail.addEventListener("toggle", (event) => {
   else edit("off_now", "set", { path: path + "/enabled", value: "false" });
   edit("copy", "copy", { to: to.behind });
   edit("remove", "remove");
-}, true);
+}
+
+// keepMenu remembers the menu that is open. The function that it returns opens it again if it was exchanged.
+export function keepMenu() {
+  const open = rail.querySelector("details.menu[open]");
+  const again = open && pointTo(open.querySelector("summary"));
+  return () => {
+    const menu = again?.()?.parentElement;
+    if (!menu || menu.open) return;
+    menu.open = true;
+    fillMenu(menu);
+  };
+}
 
 // movesOf returns where a card can be moved to, one place at a time.
 export function movesOf(card) {

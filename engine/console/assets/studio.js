@@ -1,9 +1,9 @@
 // The page on which a rule is read and changed. The console does the work: each thing that a person does is an edit, which goes there with the text and comes back
 // as another text, its problems and the rail. This script opens pickers, carries texts back and forth, and keeps what can be undone.
-import { closeMenu, grown, keyOf, next, patch } from "./rail.js";
+import { closeMenu, grown, keepMenu, movesOf, next, patch, pointTo } from "./rail.js";
 import { fillBlock } from "./blocks.js";
-import { fold, landed, onMove, shifted, toast, unfold } from "./cards.js";
-import { startProof, tabShown, textChanged } from "./proof.js";
+import { fold, landed, letGo, onMove, pointAt, shifted, toast, unfold } from "./cards.js";
+import { showTab, startProof, textChanged } from "./proof.js";
 import { fillBlanks, lists, make, pick, pickOne, term, words } from "./pickers.js";
 import { released } from "./press.js";
 import { aroundText, closeText, editText, leaveText, pickWords } from "./texts.js";
@@ -18,6 +18,8 @@ let asked = 0; // requests about the text; only the answer to the last one count
 let timer = 0;
 let listed = null; // the problems that are shown
 let queue = Promise.resolve(); // edits, one after the other
+let sending = 0; // edits that are not shown yet
+let railText = null; // the text that the rail shows; another one may have been written or gone back to
 let refused = false; // something could not be put into the text
 let unheard = false; // because nobody answered, or nobody is logged in
 let resend = null; // what was not heard
@@ -61,6 +63,7 @@ function ask(path, more, form, signal) {
 // look asks what the console makes of the text.
 async function look() {
   const mine = ++asked;
+  clearTimeout(timer);
   looking.abort();
   looking = new AbortController();
   const answer = await ask("/write/check", {}, undefined, looking.signal).catch(() => null);
@@ -69,21 +72,46 @@ async function look() {
   await take(mine, answer);
 }
 
-// send carries out edits. Behind is what is done when they are shown.
+// send carries out edits, after those before them. They mean what is at their paths now, wherever that is when their turn comes. Behind is what is done when they are
+// shown: it is given them as they were carried out.
 function send(edits, behind) {
-  queue = queue.then(async () => {
-    const mine = ++asked;
-    const before = textarea.value;
-    const answer = await ask("/write/edit", { edits: JSON.stringify(edits) }).catch(() => null);
-    if (mine !== asked) return;
-    refused = !answer || !answer.ok;
-    unheard = !answer || answer.status === 401;
-    resend = refused && unheard ? edits : null;
-    const shown = await take(mine, answer, edits);
-    if (shown && textarea.value !== before) remember(before);
-    if (shown && behind) behind();
-  });
+  const pointer = pointAt(edits);
+  sending++;
+  queue = queue.catch(() => {}).then(() => carryOut(letGo(pointer), behind)).finally(() => sending--);
   return queue;
+}
+
+async function carryOut(edits, behind) {
+  if (!edits) return; // what they are about is gone
+  const mine = ++asked;
+  const before = textarea.value;
+  const answer = await ask("/write/edit", { edits: JSON.stringify(edits) }).catch(() => null);
+  if (mine !== asked) return;
+  refused = !answer || !answer.ok;
+  unheard = !answer || answer.status === 401;
+  resend = refused && unheard ? edits : null;
+  const shown = await take(mine, answer, edits);
+  if (shown && textarea.value !== before) remember(before);
+  if (shown && behind) behind(edits);
+}
+
+const isStale = () => textarea.value !== railText;
+
+// settled waits until the rail shows the text, with every edit.
+let settling = null;
+function settled() {
+  settling ??= settle().finally(() => { settling = null; });
+  return settling;
+}
+
+async function settle() {
+  for (let tries = 0; sending || (isStale() && tries < 3); ) {
+    if (sending) await queue;
+    else {
+      tries++;
+      await look();
+    }
+  }
 }
 
 // take shows what the console answered.
@@ -92,10 +120,10 @@ async function take(mine, answer, edits = []) {
   const found = await answer.json();
   await released();
   if (mine !== asked) return false;
-  shifted(edits, grown(found.rail));
   page.elements.rule.value = found.rule;
   textarea.value = found.text;
-  showRail(found.rail);
+  railText = textarea.value; // line ends may be others
+  showRail(found.rail, edits);
   changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
   requestAnimationFrame(() => setTimeout(() => mine === asked && showBeside(found))); // the rail is seen first
@@ -126,23 +154,26 @@ async function reasonOf(answer) {
   return new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p")?.textContent || page.dataset.failed;
 }
 
-// showRail puts the rail in the place of the one before, and leaves the cursor, and what is unfolded, where they were.
-function showRail(parts) {
+// showRail puts the rail in the place of the one before, and leaves the cursor, the open menu, and what is unfolded, where they were.
+function showRail(parts, edits) {
   const active = rail.contains(document.activeElement) ? document.activeElement : null;
-  const key = active && keyOf(active);
+  const again = active && pointTo(active);
+  const reopen = keepMenu();
   const card = active?.closest("[data-at]")?.dataset.at;
   const typed = active && "value" in active && active.matches("input, textarea") ? active.value : null;
   const open = [...rail.querySelectorAll("details.about, details.fails")].map((d) => d.open);
   const now = next(parts);
   now.querySelectorAll("details.about, details.fails").forEach((d, i) => { if (open[i]) d.open = true; });
+  shifted(edits, (list) => grown(list, now));
   aroundText(rail, () => patch(rail, now));
   fold();
-  if (!active || active.isConnected) return;
-  const again = key && [...rail.querySelectorAll("button, input, textarea")].find((e) => !e.hidden && keyOf(e) === key);
+  reopen();
+  const same = again?.();
+  if (!active || same === active) return;
   const near = card && rail.querySelector(`[data-at="${CSS.escape(card)}"]`)?.querySelector("button, summary");
-  const target = again || near || rail.querySelector("button, input");
+  const target = same || near || rail.querySelector("button, input");
   target?.focus({ preventScroll: true });
-  if (again && typed !== null && "value" in again && again.matches("input, textarea")) again.value = typed;
+  if (same && typed !== null && "value" in same && same.matches("input, textarea")) same.value = typed;
 }
 
 // showProblems lists the problems. A screen reader reads the list whenever it changes, so it is left alone while it is the same.
@@ -185,8 +216,8 @@ function remember(text) {
 }
 
 async function travel(from, to) {
-  if (!from.length) return;
   await queue;
+  if (!from.length) return;
   to.push(textarea.value);
   const text = from.pop();
   editor.set(text);
@@ -261,6 +292,9 @@ async function pickCondition(anchor, path) {
   return chosen ? fillBlanks(anchor, chosen.condition, chosen.blanks || [], valuesAt(path)) : null;
 }
 
+// open presses something for a person, who has pressed nothing else meanwhile.
+function open(button) { if (!waiting) button?.click(); }
+
 // openFirst goes on with what a new card still needs.
 function openFirst(path) {
   const card = rail.querySelector(`[data-at="${CSS.escape(path)}"]`);
@@ -268,17 +302,20 @@ function openFirst(path) {
   unfold(card);
   card.scrollIntoView({ block: "nearest" });
   const bare = card.querySelector(".bare");
-  if (bare) bare.click();
+  if (bare) open(bare);
   else card.querySelector("button")?.focus();
 }
 
 // openNext goes on with what a card needs besides what was just chosen.
 function openNext(path) {
   const card = rail.querySelector(`[data-at="${CSS.escape(path)}"] > .card > .inside`);
-  card?.querySelector(":scope > .say > .bare, :scope > .wording > .bare")?.click();
+  open(card?.querySelector(":scope > .say > .bare, :scope > .wording > .bare"));
 }
 
+const sent = new WeakSet(); // buttons whose edits are not shown yet
+
 const actions = {
+  text(button) { editText(button.closest("[data-text]"), { ask, send }); },
   async chip(button) {
     const chip = JSON.parse(button.dataset.chip);
     const value = isText(chip) ? await pickWords(button, chip, { ask }) : await pick(button, chip, valuesAt(chip.path));
@@ -287,9 +324,11 @@ const actions = {
     send(value?.of ? setting(value.of, value.value) : setting(chip, value), card ? () => openNext(card) : undefined);
   },
   edits(button) {
+    if (sent.has(button)) return; // a double click
+    sent.add(button);
     const edits = JSON.parse(button.dataset.edits);
     const step = closeMenu(button) !== button;
-    send(edits, () => changed(edits[0], step));
+    send(edits, (done) => changed(done[0], step)).then(() => sent.delete(button));
   },
   async condition(button) {
     const path = button.dataset.condition;
@@ -311,12 +350,13 @@ const actions = {
     const block = lists.blocks.find((b) => b.value === verb);
     if (block) {
       const value = await fillBlock(button, block, path, { ask });
-      return value && send([{ op: "block", path, value }], () => openFirst(path));
+      if (value) send([{ op: "block", path, value }], ([done]) => openFirst(done.path));
+      return;
     }
     const value = { verb };
     if (verb === "choose") value.args = [{ name: "branches", as: "branches", branches: [{ do: [] }, { else: true, do: [] }] }];
     if (verb === "for_each") value.args = [{ name: "do", as: "steps", steps: [] }];
-    send([{ op: "add", path, value }], () => openFirst(path));
+    send([{ op: "add", path, value }], ([done]) => openFirst(done.path));
   },
   async way(button) {
     const path = button.dataset.way + "/" + button.dataset.count;
@@ -338,7 +378,7 @@ const actions = {
   },
   async clock(button) {
     const edits = await pickOne(button, button.textContent, JSON.parse(button.dataset.clock));
-    if (edits) send(JSON.parse(edits), () => rail.querySelector('[data-at="/when"] [data-chip]')?.click()); // it still needs a time
+    if (edits) send(JSON.parse(edits), () => open(rail.querySelector('[data-at="/when"] [data-chip]'))); // it still needs a time
   },
   async more(button) {
     const options = button.dataset.options ? JSON.parse(button.dataset.options) : (await choices(button.dataset.more, { more: "yes" })).more || [];
@@ -355,7 +395,20 @@ function changed(edit, step) {
   if (edit.to) rail.querySelector(`[data-at="${CSS.escape(landed(edit))}"] > .card > .menu > summary`)?.focus();
   else if (step && edit.op === "remove" && /\/\d+$/.test(edit.path)) toast(words["studio.removed"], words["studio.undo"], () => travel(undone, redone));
 }
-onMove((edit) => send([edit], () => changed(edit, true)));
+function move(edit) {
+  if (isStale()) return; // the card may be another one by now
+  closeText(); // what is written there is sent first
+  send([edit], ([done]) => changed(done, true));
+}
+onMove(async (path, way) => {
+  if (isStale()) return;
+  const pointer = pointAt([{ path }]);
+  await settled();
+  const [now] = letGo(pointer) || [];
+  const card = now && rail.querySelector(`[data-at="${CSS.escape(now.path)}"]`);
+  const to = card && movesOf(card)[way];
+  if (to) move({ op: "move", path: now.path, to });
+}, move);
 
 // isText reports whether a chip is a text of a step, which can have chips in it.
 const isText = (chip) => chip.picker === "text" && !chip.term && /\/(do|on_error)\/.*\/args\//.test(chip.path);
@@ -368,26 +421,41 @@ function setting(chip, value) {
   return [{ op: value === null ? "remove" : "set", path: chip.path, value: term(chip, value) }];
 }
 
+// What is pressed on the rail. Something to choose waits until every edit is shown, and is about what was pressed, wherever that is then; of several the last counts. An edit is sent at once, unless the rail is not that of the text.
 let choosing = false; // one thing is chosen at a time, also by a double click
+let presses = 0;
+let waiting = 0; // presses that wait
+const cardText = (button) => button.closest("[data-at]")?.textContent;
 rail.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
-  if (!button || choosing) return;
-  if (button.classList.contains("bubble")) return editText(button.closest("[data-text]"), { ask, send });
-  const name = Object.keys(actions).find((n) => n in button.dataset);
-  if (!name) return;
+  const name = button && (button.classList.contains("bubble") ? "text" : Object.keys(actions).find((n) => n in button.dataset));
+  if (!name || choosing) return;
+  const mine = ++presses;
+  const stale = isStale();
+  if (!stale && (!sending || name === "edits")) return choose(name, button);
+  const [pressed, said] = [pointTo(button), cardText(button)];
+  waiting++;
+  do await settled(); while (sending && name !== "edits");
+  waiting--;
+  const now = pressed();
+  if (now && (!stale || cardText(now) === said) && (name === "edits" || mine === presses && !choosing)) choose(name, now);
+});
+
+async function choose(name, button) {
   choosing = true;
   try {
     await actions[name](button);
   } finally {
     choosing = false;
   }
-});
+}
 
 rail.addEventListener("focusout", leaveText);
 
 rail.addEventListener("change", (event) => {
   if (event.target.id === "which") {
     page.elements.rule.value = event.target.value;
+    railText = null;
     return look();
   }
   const path = event.target.dataset.set;
@@ -403,28 +471,6 @@ page.addEventListener("keydown", (event) => {
     event.preventDefault();
     event.target.dispatchEvent(new Event("change", { bubbles: true }));
   }
-});
-
-// The tabs of the right side.
-const tabs = [...page.querySelectorAll('[role="tab"]')];
-function showTab(name) {
-  for (const tab of tabs) {
-    const is = tab.id === "tab-" + name;
-    tab.setAttribute("aria-selected", is);
-    tab.tabIndex = is ? 0 : -1;
-    document.getElementById(tab.getAttribute("aria-controls")).hidden = !is;
-  }
-  tabShown(name);
-}
-tabs.forEach((tab, i) => {
-  tab.addEventListener("click", () => showTab(tab.id.slice(4)));
-  tab.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = tabs[(i + step + tabs.length) % tabs.length];
-    next.focus();
-    next.click();
-  });
 });
 
 startProof({
