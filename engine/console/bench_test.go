@@ -28,15 +28,15 @@ func BenchmarkEdit(b *testing.B) {
 	if err := d.reload(); err != nil {
 		b.Fatal(err)
 	}
-	sent := 0
+	sent, shown := 0, ""
 	for n := 0; b.Loop(); n++ {
 		edits := fmt.Sprintf(`[{"op":"set","path":"/do/50/args/text/text","value":"changed %d"}]`, n)
-		status, body, _ := d.post("/write/edit", "workspace", "default", "file", "long.yaml", "rule", "long", "own", "long", "was", "", "text", text, "edits", edits)
-		var answer struct{ Text string }
+		status, body, _ := d.post("/write/edit", "workspace", "default", "file", "long.yaml", "rule", "long", "own", "long", "was", "", "text", text, "shown", shown, "edits", edits)
+		var answer struct{ Text, Shown string }
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
 			b.Fatal(body)
 		}
-		text, sent = answer.Text, len(body)
+		text, shown, sent = answer.Text, answer.Shown, len(body)
 	}
 	b.ReportMetric(float64(sent)/1024, "KiB-answer")
 }

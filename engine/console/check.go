@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,8 @@ type checked struct {
 	Stage    rules.Stage   `json:"stage,omitempty"`
 	Problems []problemView `json:"problems"`
 	Errors   int           `json:"errors"`
-	Rail     []string      `json:"rail"`    // as parts of the page: what is before the steps, each step, and what is behind them
+	Rail     []string      `json:"rail"`    // as parts of the page: what is above the steps, each step, and what is below them; empty is a part that the page shows already
+	Shown    string        `json:"shown"`   // a name for the rail, which the page gives with its next request
 	Words    string        `json:"words"`   // the rule in words, as a part of the page
 	Changed  int           `json:"changed"` // how many changes there are since the version in use
 	Changes  []string      `json:"changes"` // the first of them
@@ -176,7 +178,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		part.View, out.Stage = &view, rules.Stage(view.Stage)
 		out.nameChanges(maker, f, last, view)
 	}
-	if out.Rail, err = last.rail(q, part.View); err != nil {
+	if err := out.showRail(q, last, part.View); err != nil {
 		return nil, err
 	}
 	out.Words, err = q.renderPart("write", "inwords", part)
@@ -186,9 +188,10 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 // lastShown is what a person was shown last. The next edit mostly changes one card of it, so that the
 // others need not be made again. A person has one check at a time, which alone uses it.
 type lastShown struct {
+	name   string // of the rail
 	lang   string
 	cards  []studio.Card
-	parts  []string     // the cards as parts of the page
+	parts  []string     // the rail, of which all but the first and the last are the cards
 	stored storedRule   // that the rule was compared with
 	before *studio.View // how it looks
 }
@@ -216,24 +219,43 @@ func (last *lastShown) rail(q *request, view *studio.View) ([]string, error) {
 		part, err := q.renderPart("write", "unreadable", nil)
 		return []string{part}, err
 	}
-	above, err := q.renderPart("write", "above", view)
-	if err != nil {
-		return nil, err
-	}
-	below, err := q.renderPart("write", "below", view)
-	if err != nil {
-		return nil, err
-	}
-	parts := make([]string, len(view.Do.Cards))
+	parts := make([]string, len(view.Do.Cards)+2)
+	var err error
 	for i, card := range view.Do.Cards {
 		if i < len(last.cards) && reflect.DeepEqual(card, last.cards[i]) {
-			parts[i] = last.parts[i]
-		} else if parts[i], err = q.renderPart("write", "card", card); err != nil {
+			parts[i+1] = last.parts[i+1]
+		} else if parts[i+1], err = q.renderPart("write", "card", card); err != nil {
 			return nil, err
 		}
 	}
-	last.cards, last.parts = view.Do.Cards, parts
-	return slices.Concat([]string{above}, parts, []string{below}), nil
+	if parts[0], err = q.renderPart("write", "above", view); err != nil {
+		return nil, err
+	}
+	parts[len(parts)-1], err = q.renderPart("write", "below", view)
+	return parts, err
+}
+
+// showRail shows a rule on its rail. The page may have asked with the rail that it was given last:
+// then it is not given again what it has.
+func (out *checked) showRail(q *request, last *lastShown, view *studio.View) error {
+	parts, err := last.rail(q, view)
+	if err != nil {
+		return err
+	}
+	out.Rail = slices.Clone(parts)
+	if name := q.r.PostFormValue("shown"); name != "" && name == last.name {
+		for i := range min(len(parts), len(last.parts)) {
+			if parts[i] == last.parts[i] {
+				out.Rail[i] = ""
+			}
+		}
+	}
+	out.Shown = rand.Text()
+	last.name, last.parts, last.cards = out.Shown, parts, nil
+	if view != nil {
+		last.cards = view.Do.Cards
+	}
+	return nil
 }
 
 // inStore returns how a rule of the file looks in the store; nil if it is not there.

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -224,5 +226,54 @@ func TestComplete(t *testing.T) {
 	}
 	if status, _, _ := d.post("/write/complete", "text", "x", "line", "one", "column", "1"); status != 400 {
 		t.Errorf("%d", status)
+	}
+}
+
+// TestOnlyWhatChanged shows that the page is given the cards that it does not have yet, and that two
+// pages of one person, which ask in turns, both show what they would be given as a whole.
+func TestOnlyWhatChanged(t *testing.T) {
+	d := newEditorDesk(t)
+	type answer struct {
+		Text, Shown string
+		Rail        []string
+	}
+	edit := func(text, shown, path, value string) (a answer) {
+		t.Helper()
+		edits := fmt.Sprintf(`[{"op":"set","path":%q,"value":%q}]`, path, value)
+		status, body, _ := d.post("/write/edit", "workspace", "default", "rule", "long", "text", text, "shown", shown, "edits", edits)
+		if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+		return a
+	}
+	type page struct {
+		answer
+		path string
+	}
+	pages := []*page{{path: "/do/0/args/text/text"}, {path: "/do/5/args/text/text"}}
+	text := longRule(16)
+	for _, p := range pages {
+		p.answer = edit(text, "", p.path, "begins")
+	}
+	for n := range 6 {
+		p := pages[n/2%2] // twice each: at first the other one was given something since
+		now := edit(p.Text, p.Shown, p.path, fmt.Sprintf("changed %d", n))
+		given := 0
+		for i, part := range now.Rail {
+			if part == "" {
+				now.Rail[i] = p.Rail[i]
+			} else {
+				given++
+			}
+		}
+		if want := []int{len(now.Rail), 1}[n%2]; given != want {
+			t.Errorf("change %d: %d parts were given instead of %d", n, given, want)
+		}
+		p.answer = now
+	}
+	for _, p := range pages {
+		if whole := edit(p.Text, "", "/name", "A long one"); !slices.Equal(p.Rail, whole.Rail) {
+			t.Errorf("the page shows something else than the rule: %q instead of %q", p.Rail, whole.Rail)
+		}
 	}
 }

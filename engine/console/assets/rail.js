@@ -58,10 +58,13 @@ export function grown(list, now) {
   return count(now) - count(rail);
 }
 
-// next returns the next rail. A card that is the same as before is only mentioned in it: a rule can have many of them, and most stay the same.
+// next returns the next rail, from its parts; an empty one is as before. A card that is the same is only mentioned in it: a rule can have many of them, and most stay
+// the same.
 export function next(parts) {
   const now = make("div");
-  now.innerHTML = parts.map((part, i) => (i > 0 && i < parts.length - 1 && i < shown.length - 1 && part === shown[i] ? `<li data-same="${i - 1}"></li>` : part)).join("");
+  const isCard = (i) => i > 0 && i < parts.length - 1 && i < shown.length - 1;
+  parts = parts.map((part, i) => part || shown[i]);
+  now.innerHTML = parts.map((part, i) => (isCard(i) && part === shown[i] ? `<li data-same="${i - 1}"></li>` : part)).join("");
   shown = parts;
   return now;
 }

@@ -19,6 +19,7 @@ let timer = 0;
 let listed = null; // the problems that are shown
 let queue = Promise.resolve(); // edits, one after the other
 let sending = 0; // edits that are not shown yet
+let railName = ""; // what the console calls the rail, which it need not send again
 let railText = null; // the text that the rail shows; another one may have been written or gone back to
 let refused = false; // something could not be put into the text
 let unheard = false; // because nobody answered, or nobody is logged in
@@ -56,6 +57,7 @@ function ask(path, more, form, signal) {
   const body = new URLSearchParams(form);
   for (const name of ["workspace", "file", "rule", "was", "own"]) body.set(name, page.elements[name].value);
   body.set("text", textarea.value);
+  body.set("shown", railName);
   for (const [name, value] of Object.entries(more || {})) body.set(name, value);
   return fetch(path, { method: "POST", body, signal });
 }
@@ -123,6 +125,7 @@ async function take(mine, answer, edits = []) {
   page.elements.rule.value = found.rule;
   textarea.value = found.text;
   railText = textarea.value; // line ends may be others
+  railName = found.shown;
   showRail(found.rail, edits);
   changes = { count: found.changed, words: found.changes || [] };
   showUnsaved();
