@@ -22,6 +22,7 @@ func TestAChangeIsShownSoon(t *testing.T) {
 	b := newBrowser(t, d.serve())
 	b.open("/write?workspace=default&rule=long")
 	b.until(railIsThere)
+	b.until(`document.querySelector("[aria-busy=false]") && !document.querySelector("[aria-busy=true]")`) // nobody changes it sooner
 	look(b, "watch", chromedp.Evaluate[bool](`window.touched = new Set(), window.took = [], new MutationObserver(list => {
 		list.forEach(m => touched.add(m.target.closest("[data-at]")?.dataset.at));
 		requestAnimationFrame(() => { document.body.offsetHeight; took.push(performance.now() - began); });
