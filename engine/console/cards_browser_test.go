@@ -31,6 +31,7 @@ func TestAChangeIsShownSoon(t *testing.T) {
 	for n := range 6 {
 		b.click(card + ` > .menu > summary`)
 		b.until(fmt.Sprintf(`document.querySelector(%q)`, card+` [data-edits*="enabled"]`))
+		look(b, "come to rest", chromedp.Evaluate[bool](`new Promise((rest) => setTimeout(() => requestIdleCallback(() => rest(true)), 200))`, chromedp.EvalAwaitPromise)) // as people do who read the menu
 		look(b, "switch a step off or on", chromedp.Evaluate[bool](fmt.Sprintf(`touched.clear(), took = [], window.began = performance.now(), document.querySelector(%q).click(), true`, card+` [data-edits*="enabled"]`)))
 		b.until(fmt.Sprintf(`document.querySelector(%q).classList.contains("off") === %t && took.length`, card, n%2 == 0))
 		took := look(b, "measure", chromedp.Evaluate[[]float64](`[took.at(-1), performance.getEntriesByType("resource").filter(e => e.name.endsWith("/write/edit")).at(-1).duration]`))
