@@ -194,42 +194,6 @@ func firstEffects(r *Rule, o *Outcome) (list []Effect) {
 	return list
 }
 
-// overLimit finds more runs of a rule in a window than its limit allows. A run counts from when the
-// engine heard of its event: it may be queued for hours, and a limit counts it all the same.
-func overLimit(s *Scenario, o *Outcome) (broken []string) {
-	if len(o.Stops) > 0 || s.away() > slack/2 {
-		return nil // effects do not show when runs began
-	}
-	heard := map[string]time.Time{}
-	for _, e := range o.Events {
-		if !e.Heard.IsZero() {
-			heard[e.ID] = e.Heard
-		}
-	}
-	for _, r := range s.steady() {
-		if r.Limit == nil || r.Limit.By != "" || r.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
-			continue
-		}
-		by := map[string][]time.Time{}
-		for _, e := range firstEffects(r, o) {
-			at := e.At
-			if heard, ok := heard[e.Event]; ok {
-				at = heard
-			}
-			by[e.Customer] = append(by[e.Customer], at)
-		}
-		for customer, times := range by {
-			slices.SortFunc(times, time.Time.Compare)
-			for i := 0; i+r.Limit.Times < len(times); i++ {
-				if times[i+r.Limit.Times].Sub(times[i]) < r.Limit.Per-slack {
-					broken = append(broken, fmt.Sprintf("%s began more than %d times in %s for %s, from %s on", r.ID, r.Limit.Times, r.Limit.Per, customer, clock(times[i])))
-				}
-			}
-		}
-	}
-	return broken
-}
-
 // away is how long the engine is away at most, or the service does not answer.
 func (s *Scenario) away() (d time.Duration) {
 	for _, t := range s.Troubles {
