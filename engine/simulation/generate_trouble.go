@@ -14,7 +14,7 @@ func (g *generator) troubles() {
 	for range g.few(0, 3) {
 		g.s.Troubles = append(g.s.Troubles, g.harmless())
 	}
-	g.copyWhileStopped()
+	g.copies()
 	if !delayable(g.s) {
 		return
 	}
@@ -116,7 +116,7 @@ func (g *generator) wildTroubles() {
 	if g.chance(15) {
 		g.uncertain(g.nth(g.calls()))
 	}
-	g.copyWhileStopped()
+	g.copies()
 	if g.s.Other != nil && g.chance(60) {
 		for range g.few(1, 3) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
@@ -138,12 +138,17 @@ func (g *generator) uncertain(n int) {
 	}
 }
 
-// copyWhileStopped copies the journal during a hold.
-func (g *generator) copyWhileStopped() {
+// copies copies the journal where a copy has something to lose: during a hold, and while a limit or
+// a safety bound counts.
+func (g *generator) copies() {
 	for _, a := range g.s.Story {
 		if a.Kind == ActPauses && g.chance(40) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleCopy, At: a.At - stopPhase + restPhase})
 		}
+	}
+	limited := slices.ContainsFunc(g.s.Rules, func(r Rule) bool { return r.Limit != nil })
+	if (limited || g.s.Safety != Safety{}) && g.chance(30) {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleCopy, At: g.still()})
 	}
 }
 
