@@ -11,6 +11,7 @@ import (
 // it.
 type Schema struct {
 	Verb    string
+	Group   string // where people look for it in the menu of steps; among the others if empty
 	Summary string // one sentence, in the imperative, without a full stop
 	Main    string // the argument that a plain value or list stands for
 	Args    []Arg
@@ -156,7 +157,7 @@ func compareText(a, b string) int { return cmp.Compare(a, b) }
 // of it.
 var controlVerbs = []Schema{
 	{
-		Verb: "wait", Main: "for", Summary: "Wait; the run sleeps in the journal and survives a restart",
+		Verb: "wait", Group: "flow", Main: "for", Summary: "Wait; the run sleeps in the journal and survives a restart",
 		Args: []Arg{
 			{Name: "for", Kind: KindSpan, Summary: "how long, `15m`, or in opening hours, `15m of office`"},
 			{Name: "until", Kind: KindWhen, Summary: "a time, mostly an expression such as `{{ next_open(\"office\") }}`"},
@@ -165,7 +166,7 @@ var controlVerbs = []Schema{
 		Example: "15m of office",
 	},
 	{
-		Verb: "wait_for", Main: "event", Summary: "Wait for an event of the same lane; the result is the event, or nil when the time is over",
+		Verb: "wait_for", Group: "flow", Main: "event", Summary: "Wait for an event of the same lane; the result is the event, or nil when the time is over",
 		Args: []Arg{
 			{Name: "event", Kind: KindEvent, Required: true, Summary: "the event's name, or a list of names"},
 			{Name: "if", Kind: KindExpression, Summary: "which of these events counts; `event` and `message` are the arriving ones"},
@@ -176,22 +177,17 @@ var controlVerbs = []Schema{
 		Example: "{ event: message.received, timeout: 24h }",
 	},
 	{
-		Verb: "stop_if", Main: "if", Summary: "End the run when the expression is true",
+		Verb: "stop_if", Group: "flow", Main: "if", Summary: "End the run when the expression is true",
 		Args:    []Arg{{Name: "if", Kind: KindExpression, Required: true, Summary: "the condition"}},
 		Example: "attendance.status != \"open\"",
 	},
 	{
-		Verb: "stop", Main: "reason", Summary: "End the run",
-		Args:    []Arg{{Name: "reason", Kind: KindText, Summary: "why, for the people who read the run"}},
-		Example: "Nothing left to do",
-	},
-	{
-		Verb: "choose", Main: "branches", Summary: "Take the steps of the first branch whose condition is true",
+		Verb: "choose", Group: "flow", Main: "branches", Summary: "Take the steps of the first branch whose condition is true",
 		Args:    []Arg{{Name: "branches", Kind: KindBranches, Required: true, Summary: "a list of `{if, do}`, and at last `{else: [steps]}`"}},
 		Example: "[{ if: says(\"invoice\"), do: [{ set_sector: Finance }] }, { else: [{ set_sector: Support }] }]",
 	},
 	{
-		Verb: "for_each", Summary: "Take the steps once for each item of a list",
+		Verb: "for_each", Group: "flow", Summary: "Take the steps once for each item of a list",
 		Args: []Arg{
 			{Name: "in", Kind: KindExpression, Required: true, Summary: "an expression that gives a list"},
 			{Name: "as", Kind: KindText, Summary: "the item's name in the steps, `item` unless given"},
@@ -201,12 +197,17 @@ var controlVerbs = []Schema{
 		Example: "{ in: messages, as: m, do: [{ log: \"{{ m.text }}\" }] }",
 	},
 	{
-		Verb: "set", Main: "values", Summary: "Give names to values for the steps that follow",
+		Verb: "stop", Group: "flow", Main: "reason", Summary: "End the run",
+		Args:    []Arg{{Name: "reason", Kind: KindText, Summary: "why, for the people who read the run"}},
+		Example: "Nothing left to do",
+	},
+	{
+		Verb: "set", Group: "flow", Main: "values", Summary: "Give names to values for the steps that follow",
 		Args:    []Arg{{Name: "values", Kind: KindSettings, Required: true, Summary: "names to values"}},
 		Example: "{ greeting: \"Hello {{ contact.name }}\" }",
 	},
 	{
-		Verb: "log", Main: "text", Summary: "Write a line into the run's trace",
+		Verb: "log", Group: "flow", Main: "text", Summary: "Write a line into the run's trace",
 		Args:    []Arg{{Name: "text", Kind: KindText, Required: true, Summary: "the line"}},
 		Example: "\"{{ contact.name }} is waiting\"",
 	},

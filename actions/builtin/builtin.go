@@ -54,7 +54,7 @@ func New(o Options) ([]actions.Action, error) {
 	return out, nil
 }
 
-// verbs lists the verbs in the order of the documentation. The last call of a verb is the one that
+// verbs lists the verbs in the order of the documentation and of the menu of steps. The last call of a verb is the one that
 // has its effect; the calls before it prepare it.
 func verbs() []verb {
 	const conversation, cards = "/conversations/{id}", "/kanban/cards"
@@ -63,33 +63,33 @@ func verbs() []verb {
 	patchContact := kind{callPatchContact, "PATCH /contacts/{id}", on[patchContactCall]}
 	return []verb{
 		{sendMessage, planSendMessage, calls{{callUpload, "POST /media", on[uploadCall]}, open, {callSend, "POST " + conversation + "/messages", on[sendCall]}}},
+		{mute, planMute, nil},
+		{unmute, planUnmute, nil},
+		{markRead, planMarkRead, calls{{callMarkRead, "POST " + conversation + "/read", on[markReadCall]}}},
+		{openConversation, planOpenConversation, calls{open}},
 		{transfer, planTransfer, calls{{callTransfer, "POST " + conversation + "/transfer", on[transferCall]}}},
 		{setSector, planSetSector, calls{{callSetSector, "PUT " + conversation + "/sector", on[sectorCall]}}},
+		{closeAttendance, planCloseAttendance, calls{{callClose, "POST " + conversation + "/attendance/close", on[closeCall]}}},
+		{updateConversation, planUpdateConversation, calls{patch}},
 		{addLabels, planLabels(func(ids []string) labelChange { return labelChange{Add: ids} }), calls{patch}},
 		{removeLabels, planLabels(func(ids []string) labelChange { return labelChange{Remove: ids} }), calls{patch}},
 		{setLabels, planLabels(func(ids []string) labelChange { return labelChange{Add: ids, Only: true} }), calls{patch}},
-		{updateConversation, planUpdateConversation, calls{patch}},
-		{markRead, planMarkRead, calls{{callMarkRead, "POST " + conversation + "/read", on[markReadCall]}}},
-		{mute, planMute, nil},
-		{unmute, planUnmute, nil},
-		{openConversation, planOpenConversation, calls{open}},
-		{closeAttendance, planCloseAttendance, calls{{callClose, "POST " + conversation + "/attendance/close", on[closeCall]}}},
+		{createCard, planCreateCard, calls{{callCreateCard, "POST " + cards, on[createCardCall]}}},
+		{moveCard, planMoveCard, calls{{callMoveCard, "POST " + cards + "/{id}/move", on[moveCardCall]}}},
+		{findCard, planFindCard, nil},
+		{updateCard, planUpdateCard, calls{{callPatchCard, "PATCH " + cards + "/{id}", on[patchCardCall]}}},
 		{createContact, planCreateContact, calls{patchContact, {callCreateContact, "POST /contacts", on[createContactCall]}}},
 		{updateContact, planUpdateContact, calls{patchContact}},
-		{findCard, planFindCard, nil},
-		{moveCard, planMoveCard, calls{{callMoveCard, "POST " + cards + "/{id}/move", on[moveCardCall]}}},
-		{createCard, planCreateCard, calls{{callCreateCard, "POST " + cards, on[createCardCall]}}},
-		{updateCard, planUpdateCard, calls{{callPatchCard, "PATCH " + cards + "/{id}", on[patchCardCall]}}},
-		{readAttendance, planReadAttendance, nil},
-		{readConversation, planReadConversation, nil},
-		{readContact, planReadContact, nil},
-		{readMessages, planReadMessages, nil},
-		{readAssignments, planReadAssignments, nil},
-		{readReport, planReadReport, nil},
 		{listAttendances, planList("attendances"), nil},
 		{listConversations, planList("conversations"), nil},
 		{listContacts, planList("contacts"), nil},
 		{listCards, planList("cards"), nil},
+		{readReport, planReadReport, nil},
+		{readMessages, planReadMessages, nil},
+		{readAttendance, planReadAttendance, nil},
+		{readConversation, planReadConversation, nil},
+		{readContact, planReadContact, nil},
+		{readAssignments, planReadAssignments, nil},
 		{httpRequest, planHTTPRequest, calls{{callHTTP, "", on[httpCall]}}},
 	}
 }

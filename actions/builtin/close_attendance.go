@@ -10,7 +10,7 @@ import (
 )
 
 var closeAttendance = rules.Schema{
-	Verb: "close_attendance", Main: "reason", Summary: "Close the conversation's attendance",
+	Verb: "close_attendance", Group: "people", Main: "reason", Summary: "Close the conversation's attendance",
 	Args: []rules.Arg{
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},
 		anotherConversation,

@@ -12,7 +12,7 @@ import (
 )
 
 var createCard = rules.Schema{
-	Verb: "create_card", Summary: "Create a card; it becomes the card at hand",
+	Verb: "create_card", Group: "cards", Summary: "Create a card; it becomes the card at hand",
 	Args: []rules.Arg{
 		{Name: "board", Kind: rules.KindName, Refers: "board", Required: true, Summary: "the board's name or id"},
 		{Name: "stage", Kind: rules.KindName, Refers: "stage", Summary: "the stage, the board's first unless given"},

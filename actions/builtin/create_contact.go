@@ -9,7 +9,7 @@ import (
 )
 
 var createContact = rules.Schema{
-	Verb: "create_contact", Summary: "Create a contact, unless there is one with this phone number",
+	Verb: "create_contact", Group: "contacts", Summary: "Create a contact, unless there is one with this phone number",
 	Args: []rules.Arg{
 		{Name: "name", Kind: rules.KindText, Required: true, Summary: "the contact's name"},
 		{Name: "phone", Kind: rules.KindText, Required: true, Summary: "the phone number"},

@@ -11,7 +11,7 @@ import (
 )
 
 var findCard = rules.Schema{
-	Verb: "find_card", Summary: "Find a card; it becomes the card at hand",
+	Verb: "find_card", Group: "cards", Summary: "Find a card; it becomes the card at hand",
 	Args: []rules.Arg{
 		{Name: "board", Kind: rules.KindName, Refers: "board", Summary: "the board's name or id"},
 		{Name: "q", Kind: rules.KindText, Longest: 100, Summary: "a text to look for, at most 100 characters"},

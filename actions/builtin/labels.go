@@ -19,7 +19,7 @@ var (
 func labelVerb(verb, summary string, labels rules.Arg) rules.Schema {
 	labels.Name, labels.Kind, labels.Refers, labels.Required = "labels", rules.KindNames, "label", true
 	return rules.Schema{
-		Verb: verb, Main: "labels", Summary: summary, Args: []rules.Arg{labels, anotherConversation},
+		Verb: verb, Group: "labels", Main: "labels", Summary: summary, Args: []rules.Arg{labels, anotherConversation},
 		Needs: "conversation", Unless: []string{"conversation"},
 		Scopes:  []string{"conversations:read", "conversations:write"},
 		Emits:   []string{"conversation.updated"},

@@ -32,7 +32,7 @@ func listSchema(each string, fact vocabulary.Fact, item *rules.Type, example str
 	filters := list[slices.IndexFunc(list, func(e rules.Each) bool { return e.Name == each })].Filters
 	limit := rules.Arg{Name: "max", Kind: rules.KindNumber, Min: 1, Max: maxListed, Summary: fmt.Sprintf("how many items to keep, 1 to %d; %d unless given", maxListed, defaultListed)}
 	return rules.Schema{
-		Verb: "list_" + each, Summary: "List " + each + " and count them",
+		Verb: "list_" + each, Group: "lists", Summary: "List " + each + " and count them",
 		Args: append(slices.Clone(filters), limit),
 		Result: rules.Object(
 			rules.Field{Name: "items", Type: rules.ListOf(item), Doc: "the first of them, each with the fields of `" + fact + "`"},

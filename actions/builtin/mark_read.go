@@ -10,7 +10,7 @@ import (
 )
 
 var markRead = rules.Schema{
-	Verb: "mark_read", Summary: "Mark the conversation as read",
+	Verb: "mark_read", Group: "messages", Summary: "Mark the conversation as read",
 	Args:  []rules.Arg{anotherConversation},
 	Needs: "conversation", Unless: []string{"conversation"},
 	Scopes: []string{"conversations:write"},

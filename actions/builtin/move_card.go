@@ -13,7 +13,7 @@ import (
 )
 
 var moveCard = rules.Schema{
-	Verb: "move_card", Main: "to", Summary: "Move a card to another stage",
+	Verb: "move_card", Group: "cards", Main: "to", Summary: "Move a card to another stage",
 	Args: []rules.Arg{
 		{Name: "card", Kind: rules.KindText, Summary: "the id of another card than the one at hand"},
 		{Name: "to", Kind: rules.KindName, Refers: "stage", Required: true, Summary: "the stage's name or id"},

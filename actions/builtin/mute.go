@@ -10,7 +10,7 @@ import (
 )
 
 var mute = rules.Schema{
-	Verb: "mute", Main: "for", Summary: "Send nothing automatic to the conversation for a time",
+	Verb: "mute", Group: "messages", Main: "for", Summary: "Send nothing automatic to the conversation for a time",
 	Args: []rules.Arg{
 		{Name: "for", Kind: rules.KindDuration, Summary: "how long"},
 		{Name: "until", Kind: rules.KindWhen, Summary: "until when, such as `{{ next_open('office') }}`"},
@@ -22,7 +22,7 @@ var mute = rules.Schema{
 }
 
 var unmute = rules.Schema{
-	Verb: "unmute", Summary: "Let rules send to the conversation again",
+	Verb: "unmute", Group: "messages", Summary: "Let rules send to the conversation again",
 	Args:  []rules.Arg{anotherConversation},
 	Needs: "conversation", Unless: []string{"conversation"},
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var openConversation = rules.Schema{
-	Verb: "open_conversation", Summary: "Open a conversation with a phone number or a contact",
+	Verb: "open_conversation", Group: "messages", Summary: "Open a conversation with a phone number or a contact",
 	Args: []rules.Arg{
 		{Name: "channel", Kind: rules.KindName, Refers: "channel", Required: true, Summary: "the WhatsApp number to write from"},
 		{Name: "phone", Kind: rules.KindText, Summary: "a phone number"},

@@ -8,7 +8,7 @@ import (
 )
 
 var readAttendance = rules.Schema{
-	Verb: "read_attendance", Main: "attendance", Summary: "Read the attendance afresh",
+	Verb: "read_attendance", Group: "lists", Main: "attendance", Summary: "Read the attendance afresh",
 	Args: []rules.Arg{
 		{Name: "attendance", Kind: rules.KindText, Summary: "another attendance's id"},
 		anotherConversation,
@@ -46,7 +46,7 @@ func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.
 }
 
 var readAssignments = rules.Schema{
-	Verb: "read_assignments", Summary: "Read who was responsible for the conversation",
+	Verb: "read_assignments", Group: "lists", Summary: "Read who was responsible for the conversation",
 	Args:  []rules.Arg{anotherConversation},
 	Needs: "conversation", Unless: []string{"conversation"},
 	Result: rules.ListOf(rules.AssignmentType),

@@ -8,7 +8,7 @@ import (
 )
 
 var readContact = rules.Schema{
-	Verb: "read_contact", Main: "contact", Summary: "Read the contact afresh",
+	Verb: "read_contact", Group: "lists", Main: "contact", Summary: "Read the contact afresh",
 	Args: []rules.Arg{
 		{Name: "contact", Kind: rules.KindText, Summary: "another contact's id"},
 	},

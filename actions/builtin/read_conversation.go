@@ -8,7 +8,7 @@ import (
 )
 
 var readConversation = rules.Schema{
-	Verb: "read_conversation", Main: "conversation", Summary: "Read the conversation afresh, or another, which becomes the one at hand",
+	Verb: "read_conversation", Group: "lists", Main: "conversation", Summary: "Read the conversation afresh, or another, which becomes the one at hand",
 	Args:  []rules.Arg{anotherConversation},
 	Needs: "conversation", Unless: []string{"conversation"},
 	Result: rules.ConversationType, Gives: "conversation",

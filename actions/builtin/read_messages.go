@@ -9,7 +9,7 @@ import (
 )
 
 var readMessages = rules.Schema{
-	Verb: "read_messages", Main: "limit", Summary: "Read the conversation's newest messages, newest first",
+	Verb: "read_messages", Group: "lists", Main: "limit", Summary: "Read the conversation's newest messages, newest first",
 	Args: []rules.Arg{
 		{Name: "limit", Kind: rules.KindNumber, Min: 1, Max: 100, Summary: "how many, 1 to 100; 30 unless given"},
 		{Name: "before", Kind: rules.KindText, Summary: "only older ones than this cursor"},

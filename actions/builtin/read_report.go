@@ -9,7 +9,7 @@ import (
 )
 
 var readReport = rules.Schema{
-	Verb: "read_report", Summary: "Read the manager report of a period",
+	Verb: "read_report", Group: "lists", Summary: "Read the manager report of a period",
 	Args: []rules.Arg{
 		{Name: "from", Kind: rules.KindWhen, Required: true, Summary: "the first day"},
 		{Name: "to", Kind: rules.KindWhen, Required: true, Summary: "the last day"},

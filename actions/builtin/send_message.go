@@ -17,7 +17,7 @@ import (
 )
 
 var sendMessage = rules.Schema{
-	Verb: "send_message", Main: "text", Summary: "Send a message",
+	Verb: "send_message", Group: "messages", Main: "text", Summary: "Send a message",
 	Args: []rules.Arg{
 		{Name: "text", Kind: rules.KindText, Summary: "what to write; with media, the caption"},
 		{Name: "media", Kind: rules.KindName, Refers: "media", Scopes: []string{"media:write"}, Summary: "a file in the rule set's `media` folder, or the id of one that was uploaded"},

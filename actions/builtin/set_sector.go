@@ -10,7 +10,7 @@ import (
 )
 
 var setSector = rules.Schema{
-	Verb: "set_sector", Main: "sector", Summary: "Set the conversation's sector, or take it away with null",
+	Verb: "set_sector", Group: "people", Main: "sector", Summary: "Set the conversation's sector, or take it away with null",
 	Args: []rules.Arg{
 		{Name: "sector", Kind: rules.KindName, Refers: "sector", Required: true, Null: true, Summary: "the sector's name or id, or null"},
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},

@@ -13,7 +13,7 @@ import (
 )
 
 var transfer = rules.Schema{
-	Verb: "transfer", Main: "sector", Summary: "Transfer the conversation to a person, a sector or both",
+	Verb: "transfer", Group: "people", Main: "sector", Summary: "Transfer the conversation to a person, a sector or both",
 	Args: []rules.Arg{
 		{Name: "person", Kind: rules.KindName, Refers: "person", Summary: "the person's name or id"},
 		{Name: "sector", Kind: rules.KindName, Refers: "sector", Summary: "the sector's name or id"},

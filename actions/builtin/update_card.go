@@ -11,7 +11,7 @@ import (
 )
 
 var updateCard = rules.Schema{
-	Verb: "update_card", Summary: "Change a card",
+	Verb: "update_card", Group: "cards", Summary: "Change a card",
 	Args: []rules.Arg{
 		{Name: "card", Kind: rules.KindText, Summary: "the id of another card than the one at hand"},
 		{Name: "title", Kind: rules.KindText, Summary: "the title"},

@@ -10,7 +10,7 @@ import (
 )
 
 var updateContact = rules.Schema{
-	Verb: "update_contact", Summary: "Change the contact",
+	Verb: "update_contact", Group: "contacts", Summary: "Change the contact",
 	Args: []rules.Arg{
 		{Name: "contact", Kind: rules.KindText, Summary: "another contact's id"},
 		{Name: "name", Kind: rules.KindText, Summary: "the name"},

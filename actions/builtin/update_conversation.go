@@ -10,7 +10,7 @@ import (
 )
 
 var updateConversation = rules.Schema{
-	Verb: "update_conversation", Summary: "Archive, pin, mute or rename the conversation",
+	Verb: "update_conversation", Group: "people", Summary: "Archive, pin, mute or rename the conversation",
 	Args: []rules.Arg{
 		{Name: "archived", Kind: rules.KindFlag, Summary: "whether it is archived"},
 		{Name: "pinned", Kind: rules.KindFlag, Summary: "whether it is pinned"},

@@ -1,47 +1,7 @@
 package phrases
 
-// steps are the sentences of steps in the studio. An argument stands in braces; what stands in
-// brackets is left out where its argument is not given. Arguments that a sentence does not have
-// follow it.
+// steps are what the studio says in and around steps; their sentences are with their verbs.
 var steps = table{
-	"do.send_message":        {"Send a message[ to {to}][ with the file {media}]", "Enviar uma mensagem[ para {to}][ com o arquivo {media}]"},
-	"do.transfer":            {"Transfer[ to {person}][ to the sector {sector}][ because {reason}]", "Transferir[ para {person}][ para o setor {sector}][ porque {reason}]"},
-	"do.set_sector":          {"Put into the sector {sector}[ because {reason}]", "Colocar no setor {sector}[ porque {reason}]"},
-	"do.add_labels":          {"Add the label {labels}", "Adicionar a etiqueta {labels}"},
-	"do.remove_labels":       {"Take off the label {labels}", "Tirar a etiqueta {labels}"},
-	"do.set_labels":          {"Give it only the labels {labels}", "Deixar só as etiquetas {labels}"},
-	"do.update_conversation": {"Change the conversation", "Alterar a conversa"},
-	"do.mark_read":           {"Mark the conversation as read", "Marcar a conversa como lida"},
-	"do.mute":                {"Send nothing automatic[ for {for}][ until {until}]", "Não enviar nada automático[ por {for}][ até {until}]"},
-	"do.unmute":              {"Let rules write to the customer again", "Deixar as regras escreverem ao cliente de novo"},
-	"do.open_conversation":   {"Open a conversation on {channel}[ with {phone}]", "Abrir uma conversa por {channel}[ com {phone}]"},
-	"do.close_attendance":    {"Close the attendance[ because {reason}]", "Encerrar o atendimento[ porque {reason}]"},
-	"do.create_contact":      {"Create the contact {name} with the phone {phone}", "Criar o contato {name} com o telefone {phone}"},
-	"do.update_contact":      {"Change the customer's contact", "Alterar o contato do cliente"},
-	"do.find_card":           {"Find a card[ on the board {board}][ that says {q}]", "Procurar um cartão[ no quadro {board}][ que diga {q}]"},
-	"do.move_card":           {"Move the card to {to}[ of {board}][ only from {only_from}]", "Mover o cartão para {to}[ de {board}][ só a partir de {only_from}]"},
-	"do.create_card":         {"Create the card {title} on {board}[ in {stage}]", "Criar o cartão {title} em {board}[ na etapa {stage}]"},
-	"do.update_card":         {"Change the card", "Alterar o cartão"},
-	"do.read_attendance":     {"Look at the attendance again", "Olhar o atendimento de novo"},
-	"do.read_conversation":   {"Look at the conversation again", "Olhar a conversa de novo"},
-	"do.read_contact":        {"Look at the contact again", "Olhar o contato de novo"},
-	"do.read_messages":       {"Read the last[ {limit}] messages", "Ler as últimas[ {limit}] mensagens"},
-	"do.read_assignments":    {"Look up who was responsible", "Ver quem foi responsável"},
-	"do.read_report":         {"Read the report from {from} to {to}[ of {sector}][ of {person}]", "Ler o relatório de {from} a {to}[ de {sector}][ de {person}]"},
-	"do.list_attendances":    {"List attendances[ that are {status}][ of {sector}]", "Listar atendimentos[ que estão {status}][ de {sector}]"},
-	"do.list_conversations":  {"List conversations[ of {sector}][ with the label {label}]", "Listar conversas[ de {sector}][ com a etiqueta {label}]"},
-	"do.list_contacts":       {"List contacts[ with the label {label}]", "Listar contatos[ com a etiqueta {label}]"},
-	"do.list_cards":          {"List cards[ of {board}][ with the label {label}]", "Listar cartões[ de {board}][ com a etiqueta {label}]"},
-	"do.http_request":        {"Call another system:[ {method}] {url}", "Chamar outro sistema:[ {method}] {url}"},
-	"do.wait":                {"Wait[ {for}][ until {until}]", "Esperar[ {for}][ até {until}]"},
-	"do.wait_for":            {"Wait until {event}, at the longest {timeout}", "Esperar até que {event}, no máximo {timeout}"},
-	"do.stop_if":             {"Stop if", "Parar se"},
-	"do.stop":                {"Stop[ because {reason}]", "Parar[ porque {reason}]"},
-	"do.choose":              {"Take one of these ways", "Seguir um destes caminhos"},
-	"do.for_each":            {"For each of {in}[, called {as},]", "Para cada um de {in}[, chamado {as},]"},
-	"do.set":                 {"Remember", "Guardar"},
-	"do.log":                 {"Note in the run", "Anotar na execução"},
-
 	"pick.label":    {"choose a label", "escolher uma etiqueta"},
 	"pick.sector":   {"choose a sector", "escolher um setor"},
 	"pick.person":   {"choose a person", "escolher uma pessoa"},

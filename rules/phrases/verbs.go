@@ -1,119 +1,158 @@
 package phrases
 
-// verbs are what each verb is called, what it would do and did (words that follow "would" and
-// "would have"), and in brief what it did (words that follow a name and a colon). Their arguments
-// have the names that Fill knows them by: those of the verb, and {who}, {verb} and {arguments}.
-// What a verb quotes is shown behind its words.
+// verbs are what each verb is called, its sentence in the studio ("do."), what it would do and did
+// (words that follow "would" and "would have"), and in brief what it did (words that follow a name
+// and a colon). Their arguments have the names that Fill knows them by: those of the verb, and
+// {who}, {verb} and {arguments}. What stands in brackets is left out where its argument is not
+// given. In the studio, arguments that a sentence does not have follow it. What a verb quotes is
+// shown behind its words.
 var verbs = table{
 	"verb.send_message":        {"send a message", "enviar uma mensagem"},
+	"do.send_message":          {"Send a message[ to {to}][ with the file {media}]", "Enviar uma mensagem[ para {to}][ com o arquivo {media}]"},
 	"verb.send_message.would":  {"send to {to|who}:", "enviar a {to|who}:"},
 	"verb.send_message.did":    {"sent to {to|who}:", "enviou a {to|who}:"},
 	"verb.send_message.quotes": {"{text|media}", "{text|media}"},
 
 	"verb.transfer":       {"transfer the conversation", "transferir a conversa"},
+	"do.transfer":         {"Transfer[ to {person}][ to the sector {sector}][ because {reason}]", "Transferir[ para {person}][ para o setor {sector}][ porque {reason}]"},
 	"verb.transfer.would": {"transfer {conversation|who} to {person|sector}", "transferir {conversation|who} para {person|sector}"},
 	"verb.transfer.did":   {"transferred {conversation|who} to {person|sector}[ ({reason})]", "transferiu {conversation|who} para {person|sector}[ ({reason})]"},
 	"verb.transfer.brief": {"transferred to {person|sector}", "transferiu para {person|sector}"},
 
 	"verb.set_sector":       {"set the sector", "definir o setor"},
+	"do.set_sector":         {"Put into the sector {sector}[ because {reason}]", "Colocar no setor {sector}[ porque {reason}]"},
 	"verb.set_sector.would": {"put {conversation|who} into the sector {sector|=none}", "colocar {conversation|who} no setor {sector|=nenhum}"},
 	"verb.set_sector.did":   {"put {conversation|who} into the sector {sector|=none}[ ({reason})]", "colocou {conversation|who} no setor {sector|=nenhum}[ ({reason})]"},
 	"verb.set_sector.brief": {"put into the sector {sector|=none}", "colocou no setor {sector|=nenhum}"},
 
 	"verb.add_labels":       {"add labels", "adicionar etiquetas"},
+	"do.add_labels":         {"Add the label {labels}", "Adicionar a etiqueta {labels}"},
 	"verb.add_labels.would": {"add the labels {labels} to {conversation|who}", "adicionar as etiquetas {labels} a {conversation|who}"},
 	"verb.add_labels.did":   {"labelled {conversation|who} {labels}", "etiquetou {conversation|who} com {labels}"},
 	"verb.add_labels.brief": {"label {labels}", "etiqueta {labels}"},
 
 	"verb.remove_labels":       {"remove labels", "remover etiquetas"},
+	"do.remove_labels":         {"Take off the label {labels}", "Tirar a etiqueta {labels}"},
 	"verb.remove_labels.would": {"take the labels {labels} off {conversation|who}", "tirar as etiquetas {labels} de {conversation|who}"},
 	"verb.remove_labels.did":   {"taken the label {labels} off {conversation|who}", "tirou a etiqueta {labels} de {conversation|who}"},
 	"verb.remove_labels.brief": {"no more label {labels}", "sem a etiqueta {labels}"},
 
 	"verb.set_labels":       {"set the labels", "definir as etiquetas"},
+	"do.set_labels":         {"Give it only the labels {labels}", "Deixar só as etiquetas {labels}"},
 	"verb.set_labels.would": {"set the labels {labels|=none} of {conversation|who}", "definir as etiquetas {labels|=nenhuma} de {conversation|who}"},
 	"verb.set_labels.did":   {"labelled {conversation|who} only {labels|=nothing}", "etiquetou {conversation|who} só com {labels|=nada}"},
 	"verb.set_labels.brief": {"labels {labels|=none}", "etiquetas {labels|=nenhuma}"},
 
 	"verb.update_conversation":       {"change the conversation", "alterar a conversa"},
+	"do.update_conversation":         {"Change the conversation", "Alterar a conversa"},
 	"verb.update_conversation.would": {"change the conversation of {conversation|who}[: {arguments}]", "alterar a conversa de {conversation|who}[: {arguments}]"},
 	"verb.update_conversation.did":   {"changed the conversation of {conversation|who}[: {arguments}]", "alterou a conversa de {conversation|who}[: {arguments}]"},
 	"verb.update_conversation.brief": {"changed {arguments}", "alterou {arguments}"},
 
 	"verb.mark_read":       {"mark as read", "marcar como lida"},
+	"do.mark_read":         {"Mark the conversation as read", "Marcar a conversa como lida"},
 	"verb.mark_read.would": {"mark as read: {conversation|who}", "marcar como lida: {conversation|who}"},
 	"verb.mark_read.did":   {"marked as read: {conversation|who}", "marcou como lida: {conversation|who}"},
 	"verb.mark_read.brief": {"marked as read", "marcou como lida"},
 
 	"verb.mute":       {"mute the conversation", "silenciar a conversa"},
+	"do.mute":         {"Send nothing automatic[ for {for}][ until {until}]", "Não enviar nada automático[ por {for}][ até {until}]"},
 	"verb.mute.would": {"mute {conversation|who}[ for {for}][ until {until}]", "silenciar {conversation|who}[ por {for}][ até {until}]"},
 	"verb.mute.did":   {"muted {conversation|who}[ for {for}][ until {until}]", "silenciou {conversation|who}[ por {for}][ até {until}]"},
 	"verb.mute.brief": {"muted[ for {for}][ until {until}]", "silenciou[ por {for}][ até {until}]"},
 
 	"verb.unmute":       {"unmute the conversation", "reativar as mensagens da conversa"},
+	"do.unmute":         {"Let rules write to the customer again", "Deixar as regras escreverem ao cliente de novo"},
 	"verb.unmute.would": {"unmute {conversation|who}", "reativar as mensagens para {conversation|who}"},
 	"verb.unmute.did":   {"unmuted {conversation|who}", "reativou as mensagens para {conversation|who}"},
 	"verb.unmute.brief": {"unmuted", "reativou as mensagens"},
 
 	"verb.open_conversation":       {"open a conversation", "abrir uma conversa"},
+	"do.open_conversation":         {"Open a conversation on {channel}[ with {phone}]", "Abrir uma conversa por {channel}[ com {phone}]"},
 	"verb.open_conversation.would": {"open a conversation with {name|phone|contact|who}", "abrir uma conversa com {name|phone|contact|who}"},
 	"verb.open_conversation.did":   {"opened a conversation with {name|phone|contact|who}", "abriu uma conversa com {name|phone|contact|who}"},
 	"verb.open_conversation.brief": {"opened a conversation", "abriu uma conversa"},
 
 	"verb.close_attendance":       {"close the attendance", "encerrar o atendimento"},
+	"do.close_attendance":         {"Close the attendance[ because {reason}]", "Encerrar o atendimento[ porque {reason}]"},
 	"verb.close_attendance.would": {"close the attendance of {conversation|who}[ ({reason})]", "encerrar o atendimento de {conversation|who}[ ({reason})]"},
 	"verb.close_attendance.did":   {"closed the attendance of {conversation|who}[ ({reason})]", "encerrou o atendimento de {conversation|who}[ ({reason})]"},
 	"verb.close_attendance.brief": {"closed the attendance", "encerrou o atendimento"},
 
 	"verb.create_contact":       {"create a contact", "criar um contato"},
+	"do.create_contact":         {"Create the contact {name} with the phone {phone}", "Criar o contato {name} com o telefone {phone}"},
 	"verb.create_contact.would": {"create the contact {name|phone}", "criar o contato {name|phone}"},
 	"verb.create_contact.did":   {"created the contact {name|phone}", "criou o contato {name|phone}"},
 	"verb.create_contact.brief": {"new contact", "novo contato"},
 
 	"verb.update_contact":       {"change the contact", "alterar o contato"},
+	"do.update_contact":         {"Change the customer's contact", "Alterar o contato do cliente"},
 	"verb.update_contact.would": {"change the contact {who}[: {arguments}]", "alterar o contato {who}[: {arguments}]"},
 	"verb.update_contact.did":   {"changed the contact {who}[: {arguments}]", "alterou o contato {who}[: {arguments}]"},
 	"verb.update_contact.brief": {"changed {arguments}", "alterou {arguments}"},
 
 	"verb.find_card":       {"find a card", "procurar um cartão"},
+	"do.find_card":         {"Find a card[ on the board {board}][ that says {q}]", "Procurar um cartão[ no quadro {board}][ que diga {q}]"},
 	"verb.move_card":       {"move the card", "mover o cartão"},
+	"do.move_card":         {"Move the card to {to}[ of {board}][ only from {only_from}]", "Mover o cartão para {to}[ de {board}][ só a partir de {only_from}]"},
 	"verb.move_card.would": {"move the card of {who} to {to}", "mover o cartão de {who} para {to}"},
 	"verb.move_card.did":   {"moved a card of {who} to {to}", "moveu um cartão de {who} para {to}"},
 	"verb.move_card.brief": {"moved the card to {to}", "moveu o cartão para {to}"},
 
 	"verb.create_card":       {"create a card", "criar um cartão"},
+	"do.create_card":         {"Create the card {title} on {board}[ in {stage}]", "Criar o cartão {title} em {board}[ na etapa {stage}]"},
 	"verb.create_card.would": {"create the card “{title}” for {who}", "criar o cartão “{title}” para {who}"},
 	"verb.create_card.did":   {"created the card “{title}” for {who}", "criou o cartão “{title}” para {who}"},
 	"verb.create_card.brief": {"new card “{title}”[ in {stage}]", "novo cartão “{title}”[ em {stage}]"},
 
 	"verb.update_card":       {"change the card", "alterar o cartão"},
+	"do.update_card":         {"Change the card", "Alterar o cartão"},
 	"verb.update_card.would": {"set {arguments} on a card of {who}", "definir {arguments} em um cartão de {who}"},
 	"verb.update_card.did":   {"set {arguments} on a card of {who}", "definiu {arguments} em um cartão de {who}"},
 	"verb.update_card.brief": {"card {arguments}", "cartão {arguments}"},
 
 	"verb.read_attendance":    {"read the attendance", "ler o atendimento"},
+	"do.read_attendance":      {"Look at the attendance again", "Olhar o atendimento de novo"},
 	"verb.read_conversation":  {"read the conversation", "ler a conversa"},
+	"do.read_conversation":    {"Look at the conversation again", "Olhar a conversa de novo"},
 	"verb.read_contact":       {"read the contact", "ler o contato"},
+	"do.read_contact":         {"Look at the contact again", "Olhar o contato de novo"},
 	"verb.read_messages":      {"read messages", "ler mensagens"},
+	"do.read_messages":        {"Read the last[ {limit}] messages", "Ler as últimas[ {limit}] mensagens"},
 	"verb.read_assignments":   {"read who was responsible", "ler quem foi responsável"},
+	"do.read_assignments":     {"Look up who was responsible", "Ver quem foi responsável"},
 	"verb.read_report":        {"read the report", "ler o relatório"},
+	"do.read_report":          {"Read the report from {from} to {to}[ of {sector}][ of {person}]", "Ler o relatório de {from} a {to}[ de {sector}][ de {person}]"},
 	"verb.list_attendances":   {"list attendances", "listar atendimentos"},
+	"do.list_attendances":     {"List attendances[ that are {status}][ of {sector}]", "Listar atendimentos[ que estão {status}][ de {sector}]"},
 	"verb.list_conversations": {"list conversations", "listar conversas"},
+	"do.list_conversations":   {"List conversations[ of {sector}][ with the label {label}]", "Listar conversas[ de {sector}][ com a etiqueta {label}]"},
 	"verb.list_contacts":      {"list contacts", "listar contatos"},
+	"do.list_contacts":        {"List contacts[ with the label {label}]", "Listar contatos[ com a etiqueta {label}]"},
 	"verb.list_cards":         {"list cards", "listar cartões"},
+	"do.list_cards":           {"List cards[ of {board}][ with the label {label}]", "Listar cartões[ de {board}][ com a etiqueta {label}]"},
 	"verb.http_request":       {"call another system", "chamar outro sistema"},
+	"do.http_request":         {"Call another system:[ {method}] {url}", "Chamar outro sistema:[ {method}] {url}"},
 	"verb.http_request.would": {"call {method|=POST} {url}[ with {query}]", "chamar {method|=POST} {url}[ com {query}]"},
 	"verb.http_request.did":   {"called {method|=POST} {url}[ with {query}]", "chamou {method|=POST} {url}[ com {query}]"},
 	"verb.http_request.brief": {"called {url}", "chamou {url}"},
 
 	"verb.wait":     {"wait", "esperar"},
+	"do.wait":       {"Wait[ {for}][ until {until}]", "Esperar[ {for}][ até {until}]"},
 	"verb.wait_for": {"wait for an event", "esperar um evento"},
+	"do.wait_for":   {"Wait until {event}, at the longest {timeout}", "Esperar até que {event}, no máximo {timeout}"},
 	"verb.stop_if":  {"stop if", "parar se"},
+	"do.stop_if":    {"Stop if", "Parar se"},
 	"verb.stop":     {"stop", "parar"},
+	"do.stop":       {"Stop[ because {reason}]", "Parar[ porque {reason}]"},
 	"verb.choose":   {"choose", "escolher"},
+	"do.choose":     {"Take one of these ways", "Seguir um destes caminhos"},
 	"verb.for_each": {"for each", "para cada"},
+	"do.for_each":   {"For each of {in}[, called {as},]", "Para cada um de {in}[, chamado {as},]"},
 	"verb.set":      {"remember", "guardar"},
+	"do.set":        {"Remember", "Guardar"},
 	"verb.log":      {"write into the log", "escrever no log"},
+	"do.log":        {"Note in the run", "Anotar na execução"},
 
 	"verb.somebody":    {"somebody", "alguém"},
 	"verb.other.would": {"{verb}: {who}[: {arguments}]", "{verb}: {who}[: {arguments}]"},

@@ -119,7 +119,7 @@ var verbWords = []string{
 // TestAddingAVerb shows that no other file names a verb, neither as a text nor in a code of the
 // catalogue.
 func TestAddingAVerb(t *testing.T) {
-	files := listed(t, "Adding a verb", 6)
+	files := listed(t, "Adding a verb", 5)
 	var verbs []string
 	for _, s := range builtin.Schemas() {
 		verbs = append(verbs, s.Verb)
@@ -133,7 +133,8 @@ func TestAddingAVerb(t *testing.T) {
 		own := slices.ContainsFunc(verbWords, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
 		_, name, _ := strings.Cut(text, "verb.")
 		name, _, _ = strings.Cut(name, ".")
-		if (slices.Contains(verbs, text) || slices.Contains(verbs, name)) && !own && !slices.Contains(files, file) {
+		sentence, _ := strings.CutPrefix(text, "do.")
+		if (slices.Contains(verbs, sentence) || slices.Contains(verbs, name)) && !own && !slices.Contains(files, file) {
 			t.Errorf("%s writes %q out: use the table of actions/builtin or a constant of rules/vocabulary", file, text)
 		}
 	})

@@ -1,11 +1,11 @@
 package studio
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/actions/builtin"
 )
 
 // TestCardsHaveIcons shows that the sprite has an icon for every card.
@@ -14,9 +14,10 @@ func TestCardsHaveIcons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := slices.AppendSeq([]string{"zap", "clock", iconOf("")}, maps.Values(icons))
-	for _, g := range verbGroups {
-		names = append(names, g.icon)
+	m := &Maker{Catalog: builtin.Catalog()}
+	names := []string{"zap", "clock", m.iconOf("")}
+	for _, verb := range m.Catalog.Verbs() {
+		names = append(names, m.iconOf(verb))
 	}
 	for _, name := range names {
 		if !strings.Contains(string(sprite), `<symbol id="`+name+`"`) {

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,7 +53,7 @@ func intoOf(path string, s form.Step) string {
 
 // step shows a step as a sentence.
 func (w *writer) step(path string, s form.Step, before []form.Step) Card {
-	c := Card{Path: path, Verb: s.Verb, Icon: iconOf(s.Verb), Problems: w.take(path), Off: s.Enabled == "false"}
+	c := Card{Path: path, Verb: s.Verb, Icon: w.iconOf(s.Verb), Problems: w.take(path), Off: s.Enabled == "false"}
 	if s.Verb == "" {
 		c.Hand = &Chip{Path: path + "/yaml", Picker: "hand", Label: w.T("form.yaml_step"), Words: s.YAML, Value: s.YAML, Hand: true}
 		return c
@@ -281,28 +282,33 @@ func (m *Maker) verb(name string) *form.Verb {
 	return nil
 }
 
-// verbGroups are the verbs as people look for them, with the icons of their cards.
-var verbGroups = []struct {
-	name, icon string
-	verbs      []string
-}{
-	{"messages", "message", []string{vocabulary.SendMessage, "mute", "unmute", "mark_read", "open_conversation"}},
-	{"people", "arrow-right", []string{"transfer", "set_sector", "close_attendance", "update_conversation"}},
-	{"labels", "tag", []string{"add_labels", "remove_labels", "set_labels"}},
-	{"flow", "clock", []string{"wait", "wait_for", "stop_if", "choose", "for_each", "stop", "set", "log"}},
-	{"cards", "layout", []string{"create_card", "move_card", "find_card", "update_card"}},
-	{"contacts", "user", []string{"create_contact", "update_contact"}},
-	{"lists", "search", []string{"list_attendances", "list_conversations", "list_contacts", "list_cards", "read_report", "read_messages", "read_attendance", "read_conversation", "read_contact", "read_assignments"}},
+// groups are those of the menu of steps, with the icons of their cards.
+var groups = []struct{ name, icon string }{
+	{"messages", "message"},
+	{"people", "arrow-right"},
+	{"labels", "tag"},
+	{"flow", "clock"},
+	{"cards", "layout"},
+	{"contacts", "user"},
+	{"lists", "search"},
+	{"", "file"},
 }
 
-var icons = map[string]string{"stop_if": "stop", "stop": "stop", "choose": "route", "for_each": "repeat", "set": "file", "log": "file", "http_request": "globe"}
+var icons = map[string]string{"stop_if": "stop", "stop": "stop", "choose": "route", "for_each": "repeat", "set": "file", "log": "file"}
 
-func iconOf(verb string) string {
+func (m *Maker) iconOf(verb string) string {
 	if icon := icons[verb]; icon != "" {
 		return icon
 	}
-	for _, g := range verbGroups {
-		if slices.Contains(g.verbs, verb) {
+	group := ""
+	if schema := m.Catalog.Verb(verb); schema != nil {
+		if schema.Outside {
+			return "globe"
+		}
+		group = schema.Group
+	}
+	for _, g := range groups {
+		if g.name == group {
 			return g.icon
 		}
 	}
@@ -311,28 +317,24 @@ func iconOf(verb string) string {
 
 // Verbs returns the steps to choose from, in groups.
 func (m *Maker) Verbs() (list []Option) {
-	add := func(group, verb string) {
-		pieces := fill(m.T("do."+verb), func(string) []Piece { return []Piece{{Words: "…"}} })
-		label := ""
-		for _, p := range pieces {
-			label += p.Words
-		}
-		if !m.Knows("do." + verb) {
-			label = strings.ReplaceAll(verb, "_", " ")
-		}
-		list = append(list, Option{Value: verb, Label: strings.TrimRight(label, " :,"), Group: m.T("verbs." + group)})
-	}
-	for _, g := range verbGroups {
-		for _, verb := range g.verbs {
-			if m.verb(verb) != nil {
-				add(g.name, verb)
+	for _, g := range groups {
+		for _, schema := range m.Catalog.Schemas() {
+			if schema.Group == g.name {
+				list = append(list, Option{Value: schema.Verb, Label: m.menuLabel(schema.Verb), Group: m.T("verbs." + cmp.Or(g.name, "other"))})
 			}
 		}
 	}
-	for _, v := range m.Catalogue.Verbs {
-		if !slices.ContainsFunc(list, func(o Option) bool { return o.Value == v.Name }) {
-			add("other", v.Name)
-		}
-	}
 	return list
+}
+
+// menuLabel is a verb's sentence without its arguments.
+func (m *Maker) menuLabel(verb string) string {
+	if !m.Knows("do." + verb) {
+		return strings.ReplaceAll(verb, "_", " ")
+	}
+	label := ""
+	for _, p := range fill(m.T("do."+verb), func(string) []Piece { return []Piece{{Words: "…"}} }) {
+		label += p.Words
+	}
+	return strings.TrimRight(label, " :,")
 }
