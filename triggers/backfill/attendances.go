@@ -19,9 +19,10 @@ const seenAttendances = "attendance"
 func (p *pass) attendances(ctx context.Context, sp span) error {
 	closed := slices.Contains(sp.types, vocabulary.AttendanceClosed)
 	done := map[string]bool{} // closed, and no event is missing
+	open := map[string]bool{} // or closed just now, so that the next pass has to check them
 	var f failures
 	if !sp.first {
-		err := p.opened(ctx, sp, done)
+		err := p.opened(ctx, sp, done, open)
 		if f.addResult(err) || !closed {
 			return err
 		}
@@ -36,7 +37,6 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 	if err != nil {
 		return err
 	}
-	open := map[string]bool{}
 	for a, err := range p.client.Attendances(ctx, service.AttendanceQuery{Status: service.StatusOpen}) {
 		if err != nil {
 			return err
@@ -80,8 +80,9 @@ func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open
 	return f.first
 }
 
-// opened checks the attendances opened in the span. Some of them are closed already.
-func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error {
+// opened checks the attendances opened in the span. Some of them are closed already: it notes those
+// that are done, and the others as open.
+func (p *pass) opened(ctx context.Context, sp span, done, open map[string]bool) error {
 	var list []sighting
 	for a, err := range p.client.Attendances(ctx, service.AttendanceQuery{From: sp.since}) {
 		if err != nil {
@@ -101,6 +102,8 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 		if s, ripe := p.closing(sp, &a); ripe {
 			done[a.ID] = true
 			list = append(list, s...)
+		} else {
+			open[a.ID] = true
 		}
 	}
 	return p.offer(ctx, list)

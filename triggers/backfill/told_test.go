@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/backfill"
 )
 
 const talkRules = `
@@ -114,6 +116,44 @@ func TestEitherOrder(t *testing.T) {
 	if after := len(d.of("message.received")) + len(d.of("attendance.closed")); after != 3 || before == 0 {
 		t.Errorf("%d", after)
 	}
+}
+
+// An attendance that no pass has seen open is closed right before a pass, or while it reads. Its
+// webhook may still be in flight, so that a later pass reports it, however long ago it was opened.
+func TestClosedWhenThePassComes(t *testing.T) {
+	for _, when := range []string{"before the pass", "while it reads"} {
+		t.Run(when, func(t *testing.T) {
+			reads := &closesOnRead{}
+			d := newDesk(t, talkRules, func(o *deskOptions) {
+				o.transport = reads
+				o.tune = func(b *backfill.Options) { b.Every = 30 * time.Minute }
+			})
+			d.pass(time.Hour + time.Minute)
+			d.fault("delivery", "lose", 0, 0, 0)
+			d.customer(1, "hello")
+			d.pass(28 * time.Minute)
+			closes := sync.OnceFunc(func() { must(d.TeamClose(sandbox.TeamClose{Conversation: "Customer 1", Person: "Bruno"})) })
+			if when == "while it reads" {
+				reads.closes = closes
+			} else {
+				closes()
+			}
+			d.pass(2 * time.Hour)
+			if got := len(d.of("attendance.closed")); got != 1 {
+				t.Errorf("%d times closed:\n%s", got, d.trace())
+			}
+		})
+	}
+}
+
+// closesOnRead closes an attendance right before the list of the open ones is read.
+type closesOnRead struct{ closes func() }
+
+func (c *closesOnRead) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.closes != nil && r.URL.Query().Get("status") == "open" {
+		c.closes()
+	}
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // Two webhook events of one message are two events, also when the message was found before.
