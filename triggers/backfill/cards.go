@@ -23,7 +23,8 @@ type seenCard struct {
 	Version string    `json:"version,omitempty"`
 	Status  string    `json:"status,omitempty"`
 	Updated time.Time `json:"updated,omitzero"`
-	At      time.Time `json:"at"` // when it was read
+	At      time.Time `json:"at"`            // when it was read
+	New     bool      `json:"new,omitempty"` // nothing of it is reported yet: its webhooks may be in flight
 }
 
 // when is the latest time at which the card had this state. An event is created a little after its
@@ -116,17 +117,24 @@ func (l *cardScan) card(ctx context.Context, c *service.Card) error {
 			was = nil
 		}
 	}
+	fresh := was == nil && l.fresh(c)
+	if was != nil && was.New {
+		was, fresh = nil, !l.long
+	}
 	switch {
 	case was != nil && was.same(c):
 		if l.rewrite {
 			l.change[c.ID] = l.before[c.ID]
 		}
 		return nil
-	case was == nil && !l.fresh(c), was != nil && l.long:
-		return l.store(c) // it existed before the first scan
+	case was == nil && !fresh, was != nil && l.long:
+		return l.store(c, false) // it existed before the first scan
 	}
 	before, ready := l.ready(c)
-	if !ready {
+	switch {
+	case !ready && was == nil:
+		return l.store(c, true)
+	case !ready:
 		return nil
 	}
 	h := &history{cardScan: l, card: c, was: was, before: before}
@@ -137,7 +145,7 @@ func (l *cardScan) card(ctx context.Context, c *service.Card) error {
 	if err != nil {
 		return err
 	}
-	return l.store(c)
+	return l.store(c, false)
 }
 
 // fresh reports whether a card without stored state was created within the span. A card that shows
@@ -173,9 +181,9 @@ func (l *cardScan) ready(c *service.Card) (before time.Time, ready bool) {
 	return seen.before, true
 }
 
-// store stores a card's state.
-func (l *cardScan) store(c *service.Card) error {
-	text, err := json.Marshal(seenCard{Stage: c.StageID, Version: c.Version, Status: c.Status, Updated: c.UpdatedAt, At: l.now})
+// store stores a card's state. Nothing is reported yet of one that is unreported.
+func (l *cardScan) store(c *service.Card, unreported bool) error {
+	text, err := json.Marshal(seenCard{Stage: c.StageID, Version: c.Version, Status: c.Status, Updated: c.UpdatedAt, At: l.now, New: unreported})
 	l.change[c.ID], l.before[c.ID] = string(text), string(text)
 	return err
 }

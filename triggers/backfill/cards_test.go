@@ -240,6 +240,24 @@ func TestFreshCards(t *testing.T) {
 	}
 }
 
+// A new card that is changed right before each pass waits for one before which it was not, and is
+// found then, however long ago it was created.
+func TestNewCardThatKeepsChanging(t *testing.T) {
+	d := newDesk(t, cardRules, subscribed(true))
+	d.pass(11 * time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
+	for n := range 5 {
+		d.pass(3 * time.Minute)
+		must(d.EditCard(sandbox.EditCard{Card: "Order", Description: fmt.Sprint("change ", n)}))
+		d.pass(2 * time.Minute)
+	}
+	d.wantFired(0, 0, 0)
+	must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: "Proposal", Person: "Bruno"}))
+	d.pass(20 * time.Minute)
+	d.wantFired(1, 1, 0)
+}
+
 func cardID(e *journal.Event) string {
 	card, _ := e.Data["card"].(map[string]any)
 	id, _ := card["id"].(string)
