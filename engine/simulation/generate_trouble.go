@@ -42,7 +42,7 @@ func (g *generator) points() int     { return 12 * len(g.s.Story) }
 
 // still is a moment of an exact scenario at which nothing happens.
 func (g *generator) still() time.Duration {
-	return time.Duration(g.rand.IntN(1+int(g.s.Length/mark)))*mark + restPhase
+	return time.Duration(g.rand.IntN(int(g.s.Length/mark)))*mark + restPhase
 }
 
 // harmless is something that goes wrong without a delay.

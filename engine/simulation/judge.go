@@ -337,7 +337,7 @@ func neverHeard(s *Scenario, o *Outcome) (broken []string) {
 	due := s.Start.Add(s.Length - time.Hour - s.away())
 	for i := range o.Events {
 		e := &o.Events[i]
-		findable := strings.HasPrefix(e.Type, "message.") || strings.HasPrefix(e.Type, "attendance.")
+		findable := strings.HasPrefix(e.Type, "message.") || strings.HasPrefix(e.Type, "attendance.") || e.Type == "kanban.card.created"
 		if findable && asked[e.Type] && e.Heard.IsZero() && !recorded[e.ID] && e.At.Before(due) {
 			broken = append(broken, fmt.Sprintf("%s of %s at %s was never heard of", e.Type, e.Customer, clock(e.At)))
 		}
