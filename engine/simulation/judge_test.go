@@ -74,6 +74,36 @@ func TestRunsBesideEachOther(t *testing.T) {
 	}
 }
 
+// A play with troubles goes on behind the end: an effect may come there that came before it
+// otherwise, or one that was due there.
+func TestBehindTheEnd(t *testing.T) {
+	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
+	outcome := func(minutes ...float64) *simulation.Outcome {
+		o := &simulation.Outcome{}
+		for i, m := range minutes {
+			at := start.Add(time.Duration(m * float64(time.Minute)))
+			o.Effects = append(o.Effects, simulation.Effect{At: at, Customer: "Ana", Verb: "send_message", Detail: fmt.Sprint(i), Step: fmt.Sprintf("desk/r1/%d/1", i)})
+		}
+		return o
+	}
+	s := &simulation.Scenario{Start: start, Length: time.Hour, Rules: []simulation.Rule{{ID: "r1"}}}
+	for _, c := range []struct {
+		name   string
+		played *simulation.Outcome
+		same   bool
+	}{
+		{"the same", outcome(30, 59), true},
+		{"one comes behind the end", outcome(30, 60.5), true},
+		{"another one comes behind the end", outcome(30, 59, 60.5), true},
+		{"another one comes before the end", outcome(30, 59, 59.5), false},
+		{"one is lost", outcome(30), false},
+	} {
+		if differences := simulation.Same(s, outcome(30, 59), c.played); (len(differences) == 0) != c.same {
+			t.Errorf("%s: %q", c.name, differences)
+		}
+	}
+}
+
 // A call whose caller is not told that it came is tried again, with pauses that grow; one whose
 // caller was told is not made again long after.
 func TestCalledAgain(t *testing.T) {

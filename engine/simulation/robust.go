@@ -17,9 +17,9 @@ import (
 //     stretches are multiples of half an hour, so a wait of a calendar ends at its own length behind the act, or behind an opening.
 //   - Windows and thresholds (limit, human_active, customer_waiting, count_events, business_time, safety) are a minute and a half off the multiples of three
 //     minutes that all times differ by.
-//   - A message that a safety bound holds back leaves when a window ends, so that everything timed lies at a multiple of a minute and a half.
-//   - People stop, resume and reload rules, and what strikes at a time strikes, a little more than a minute behind such a multiple, and over 20 seconds before the next.
-//   - The look ends ten seconds behind such a multiple. With troubles it ends 75 seconds later: 5 seconds before the next.
+//   - A message that a safety bound holds back leaves when a window ends, so that everything timed lies within half a minute behind a multiple of a minute and a half.
+//   - People stop, resume and reload rules, and what strikes at a time strikes, 65 seconds behind such a multiple.
+//   - The look ends at the nineteenth minute: a minute behind such a multiple, and half a minute before the next.
 //   - Runs of a rule that waits do not queue up behind each other: each would begin where the one before it ended, and sooner or later at a mark.
 //   - What delays adds up to less than a minute: at most three such troubles, each worth some 15 seconds.
 //   - Events that rules raise themselves end no run and answer no question.
@@ -35,7 +35,7 @@ const (
 	wholeDay  = -1                            // a slot that may be any
 	stopPhase = 17*time.Minute + 35*time.Second
 	restPhase = 20*time.Minute + 35*time.Second
-	endPhase  = 19*time.Minute + 40*time.Second
+	endPhase  = 19 * time.Minute
 )
 
 // slotOf is where a length behind a mark ends.

@@ -197,7 +197,7 @@ func (w *world) play(ctx context.Context) error {
 
 // afterEnd is how much longer a scenario with troubles is played: an effect may come that much
 // later.
-const afterEnd = 75 * time.Second
+const afterEnd = 100 * time.Second
 
 // next is when something happens next.
 func (w *world) next(end time.Time) time.Time {
