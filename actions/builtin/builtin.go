@@ -54,8 +54,8 @@ func New(o Options) ([]actions.Action, error) {
 	return out, nil
 }
 
-// verbs lists the verbs in the order of the documentation and of the menu of steps. The last call of a verb is the one that
-// has its effect; the calls before it prepare it.
+// verbs lists the verbs in the order of the documentation and of the menu of steps. The last call
+// of a verb is the one that has its effect; the calls before it prepare it.
 func verbs() []verb {
 	const conversation, cards = "/conversations/{id}", "/kanban/cards"
 	open := kind{callOpen, "POST /conversations", on[openCall]}

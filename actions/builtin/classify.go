@@ -20,7 +20,7 @@ import (
 //	403                                       denied: what asked waits for the scope; others go on
 //	429                                       the workspace waits for Retry-After
 //	409 version_conflict, 428                 stale: read again, plan anew
-//	5xx, time-outs, broken connections        uncertain when the call may have had its effect, else passing
+//	5xx, time-outs, broken connections        uncertain if it may have had its effect, else passing
 //
 // An error that is marked already keeps its marks.
 func classify(err error) error {

@@ -18,11 +18,11 @@ import (
 //	NAME.sh install                      to put it outside of the repository
 //	NAME.sh version                      to print what was installed
 //	NAME.sh path                         to print where it takes events
-//	NAME.sh run FOLDER PORT SERVICE MORE to become it: to take events on the port, with its data in the folder; more ports are free for its own use
+//	NAME.sh run FOLDER PORT SERVICE MORE to become it
 //
-// and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages. It sends nothing
-// for what is not signed as the anchor asks for: that is no slower peer but one that must not be
-// used.
+// The last takes events on the port, has its data in the folder, and may use the ports MORE. It
+// sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages, and nothing for what
+// is not signed as the anchor asks for: one that does is no slower peer but must not be used.
 type peer struct {
 	bench  *bench
 	name   string

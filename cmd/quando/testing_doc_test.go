@@ -53,7 +53,8 @@ func TestTestingDoc(t *testing.T) {
 		if code := run(t.Context(), docWord.FindAllString(command, -1), strings.NewReader(""), &out, &out); code == cli.ExitError {
 			t.Errorf("quando %s exits with %d:\n%s", command, code, &out)
 		}
-		// How long it takes is not the same everywhere, and in how many points the engine can be stopped changes with it.
+		// How long it takes is not the same everywhere, and in how many points the engine can be stopped
+		// changes with it.
 		shown := tookTime.ReplaceAllString(out.String(), "0.02s")
 		shown = toldOften.ReplaceAllString(shown, "38 tellings")
 		shown = tookAll.ReplaceAllString(shown, "in 0.1s")

@@ -12,16 +12,18 @@ import (
 //
 // What scenario.go leaves open is written so:
 //
-//	send_message, transfer, close_attendance, create_card   "<rule>/<step> <Text> #{{ event.id }}" as text, reason, reason and title
-//	log, stop                                               "<rule>/<step> <Text>"
-//	create_card                                             with the contact and the conversation of the run, unless the schedule that starts it has none
-//	find_card                                               board, and the customer's phone number as q: the customer's newest card on the board
-//	update_card                                             "<rule>/<step> <Name2> #{{ event.id }}" as the description
-//	update_conversation                                     pinned is Flag; name is Name2, where it is given
-//	open_conversation, send_message with To                 to the phone number of To, from the number Main
-//	set_sector without a sector                             null
-//	read_messages                                           the newest five
-//	set                                                     note: Text
+//	send_message, create_card     "<rule>/<step> <Text> #{{ event.id }}" as text and title
+//	transfer, close_attendance    the same as reason
+//	log, stop                     "<rule>/<step> <Text>"
+//	create_card                   with the run's contact and conversation, where there are any
+//	find_card                     board, and the customer's phone number as q: the newest card
+//	update_card                   "<rule>/<step> <Name2> #{{ event.id }}" as the description
+//	update_conversation           pinned is Flag; name is Name2, where it is given
+//	open_conversation             to the phone number of To, from the number Main
+//	send_message with To          the same
+//	set_sector without a sector   null
+//	read_messages                 the newest five
+//	set                           note: Text
 func (s *Scenario) YAML(rules []Rule) []byte {
 	w := &writer{scenario: s}
 	w.text.WriteString(calendarsYAML)

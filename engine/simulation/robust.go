@@ -10,18 +10,27 @@ import (
 // An exact scenario keeps its effects, but for seconds, whatever of the troubles of its kind
 // strikes it. For that its times lie apart:
 //
-//   - Acts happen at marks, every half an hour from the start, which is three minutes past a half hour of the clock; within a burst up to 30 seconds later.
-//   - A wait, a timeout and a gather last a multiple of six minutes, and no sum of those that a run can add up, from wherever it begins, is a multiple of half
-//     an hour. So what is timed happens six minutes from every act, or from another.
-//   - Opening hours begin and end, and schedules tick, at a half hour of the clock or (at) at a multiple of six minutes of it: three minutes from all of these. Closed
-//     stretches are multiples of half an hour, so a wait of a calendar ends at its own length behind the act, or behind an opening.
-//   - Windows and thresholds (limit, human_active, customer_waiting, count_events, business_time, safety) are a minute and a half off the multiples of three
-//     minutes that all times differ by.
-//   - A message that a safety bound holds back leaves when a window ends, so that everything timed lies within half a minute behind a multiple of a minute and a half.
-//   - People stop, resume and reload rules, and what strikes at a time strikes, 65 seconds behind such a multiple.
-//   - The look ends at the nineteenth minute: a minute behind such a multiple, and half a minute before the next.
-//   - Runs of a rule that waits do not queue up behind each other: each would begin where the one before it ended, and sooner or later at a mark.
-//   - What delays adds up to less than a minute: at most three such troubles, each worth some 15 seconds.
+//   - Acts happen at marks, every half an hour from the start, which is three minutes past a half
+//     hour of the clock; within a burst up to 30 seconds later.
+//   - A wait, a timeout and a gather last a multiple of six minutes, and no sum of those that a run
+//     can add up, from wherever it begins, is a multiple of half an hour. So what is timed happens
+//     six minutes from every act, or from another.
+//   - Opening hours begin and end, and schedules tick, at a half hour of the clock or (at) at a
+//     multiple of six minutes of it: three minutes from all of these. Closed stretches are multiples
+//     of half an hour, so a wait of a calendar ends at its own length behind the act, or behind an
+//     opening.
+//   - Windows and thresholds (limit, human_active, customer_waiting, count_events, business_time,
+//     safety) are a minute and a half off the multiples of three minutes that all times differ by.
+//   - A message that a safety bound holds back leaves when a window ends, so that everything timed
+//     lies within half a minute behind a multiple of a minute and a half.
+//   - People stop, resume and reload rules, and what strikes at a time strikes, 65 seconds behind
+//     such a multiple.
+//   - The look ends at the nineteenth minute: a minute behind such a multiple, and half a minute
+//     before the next.
+//   - Runs of a rule that waits do not queue up behind each other: each would begin where the one
+//     before it ended, and sooner or later at a mark.
+//   - What delays adds up to less than a minute: at most three such troubles, each worth some 15
+//     seconds.
 //   - Events that rules raise themselves end no run and answer no question.
 //
 // Where two runs may reach for the same thing at the same time, or people write in bursts to rules
