@@ -42,7 +42,7 @@ func (q question) next(k *walk, s *rules.Step, taken *journal.Step, rec *record,
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
-		return question{after: position{describedAt(object), rec.Heard[0]}, earlier: q.earlier || earlier}
+		return question{after: position{describedAt(object), rec.Heard[0]}, earlier: true}
 	case !slept(taken) && k.isQuestion(s, rec, object):
 		asked := position{rec.Tried, -1}
 		if at, ok := object["created_at"].(time.Time); ok {

@@ -424,3 +424,24 @@ rules:
 		d.expect(send + "one two")
 	}
 }
+
+// TestTwoAnswersBeforeTheRunBegins shows that messages that came while a run was gathering are
+// handled one after the other too.
+func TestTwoAnswersBeforeTheRunBegins(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: attendance.opened
+    gather: { quiet: 40s }
+    do:
+      - { wait_for: { event: message.received, if: message.text == "one", timeout: 5m }, id: yes_one }
+      - { wait_for: { event: message.received, timeout: 5m }, id: yes_two }
+      - choose: [{ if: yes_two != nil, do: [{ send_message: "{{ yes_one.message.text }} {{ yes_two.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+	for _, text := range []string{"hello", "one", "two"} {
+		d.customer(ana, text)
+		d.pass(10 * time.Second)
+	}
+	d.pass(time.Hour)
+	d.expect(send + "one two")
+}
