@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -21,15 +22,17 @@ import (
 	"github.com/quandohq/quando/rules/programtest"
 )
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that nobody listens on. It is not one of those that the system gives to
+// whoever asks for any: another test could be given it meanwhile.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := 10_000 + rand.IntN(20_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // names answers questions about names, over TCP: all of them lead to this machine.
