@@ -179,7 +179,6 @@ func TestPauseStopsCalls(t *testing.T) {
 }
 
 func stopAndGo(t *testing.T, where string, engines int) {
-	const rounds = 9
 	c := newCrowd(t, where, where)
 	g := newGateway(t, c.BaseURL)
 	c.BaseURL, c.Timeout = strings.Replace(c.BaseURL, must(url.Parse(c.BaseURL)).Host, must(url.Parse(g.URL)).Host, 1), 10*time.Second
@@ -196,7 +195,7 @@ rules:
 	c.relay.lead(alive...)
 	random := rand.New(rand.NewPCG(1, 2))
 	named := 0
-	for round := range rounds {
+	for round := range 2 * *stops {
 		c.writes(40)
 		time.Sleep(time.Duration(50+random.IntN(200)) * time.Millisecond)
 		hold := journal.Hold{Kind: journal.HoldPerson, Since: time.Now()}

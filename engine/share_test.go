@@ -27,7 +27,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-var stops = flag.Int("stops", 3, "how often TestStopped stops an engine for longer than its lease; with more than 3, TestStoppedAtACall stops one at every kind of call, and TestAnswerIsClaimed has every order in a database")
+var stops = flag.Int("stops", 3, "how often TestStopped stops an engine for longer than its lease, and half as often as TestPauseStopsCalls pauses; with more than 3, TestStoppedAtACall stops one at every kind of call, and TestAnswerIsClaimed has every order in a database")
 
 func init() {
 	stopMyself = func() {

@@ -32,7 +32,7 @@ func TestStories(t *testing.T) {
 			}
 			for _, test := range tests {
 				t.Run(test.Name, func(t *testing.T) {
-					o := ruletest.Options{Set: set, NoFaults: testing.Short(), CrashEvery: 8, Look: func(told ruletest.Told) error {
+					o := ruletest.Options{Set: set, NoFaults: testing.Short(), CrashEvery: 32, Look: func(told ruletest.Told) error {
 						holds(t, told, set, test.Rules)
 						return nil
 					}}
