@@ -464,15 +464,20 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 	return over, nil
 }
 
-// render evaluates a step's arguments.
+// render evaluates a step's arguments, always in the same order: each may read from the service,
+// and the first that fails is told.
 func (k *walk) render(s *rules.Step) (map[string]any, error) {
 	args := make(map[string]any, len(s.Args))
-	for name, value := range s.Args {
+	for _, a := range s.Schema.Args {
+		value := s.Args[a.Name]
+		if value == nil {
+			continue
+		}
 		v, err := k.eval.Render(value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", a.Name, err)
 		}
-		args[name] = v
+		args[a.Name] = v
 	}
 	return args, nil
 }
