@@ -7,10 +7,14 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// absence generates a desk whose engine is down when a wait ends. What came in time counts,
-// although it is delivered or found only after the restart: so the effects are those of the
-// undisturbed desk, minutes later. Nothing else happens on such a desk for which minutes could
-// matter.
+// promise is when the wait of a promised desk ends, behind the message that it counts from;
+// tooLate is when that is answered.
+const promise, tooLate = mark + 6*time.Minute, mark + 7*time.Minute
+
+// absence generates a desk whose engine is down when a wait ends, or when the message comes that a
+// wait counts from. What came in time counts, although it is delivered or found only after the
+// restart: so the effects are those of the undisturbed desk, minutes later or at their time. Nothing
+// else happens on such a desk for which minutes could matter.
 func (g *generator) absence() {
 	g.s.Away = true
 	g.words, g.labels = []string{"hello", "thanks"}, Labels[:1]
@@ -19,6 +23,10 @@ func (g *generator) absence() {
 	g.s.Length = 12*time.Hour + endPhase
 	r := Rule{ID: "r1", When: When{Events: []string{vocabulary.MessageReceived}}, If: []Cond{{Kind: CondTextIs, Text: "hello"}}, Mode: pick(g, "single", "parallel")}
 	g.rule, g.names = &r, 0
+	if g.chance(25) {
+		g.promised(&r)
+		return
+	}
 	f := factsFor(&r, true)
 	asks := g.chance(60)
 	// The service's retries cover a stop of up to two minutes. After a longer one the backfill finds
@@ -52,16 +60,41 @@ func (g *generator) absence() {
 	}
 }
 
+// promised goes on with a desk on which the engine is down when a message comes that a rule answers
+// after a wait. The wait counts from the message: one that counted from when the engine got to know
+// of it would end after the customer's thanks, and leave without an answer.
+func (g *generator) promised(r *Rule) {
+	r.Do = []Step{{Name: g.name(), Verb: "wait", Wait: promise}, {Name: g.name(), Verb: "send_message", Text: "price"}}
+	r.CancelOn = []Match{{Event: vocabulary.MessageReceived, If: &Cond{Kind: CondTextIs, Text: "thanks"}}}
+	g.s.Rules = []Rule{*r}
+	for n := range g.between(1, 3) {
+		begins := time.Duration(n+1) * 4 * mark
+		for _, said := range []Act{{At: begins, Text: "hello"}, {At: begins + tooLate, Text: "thanks"}} {
+			said.Kind, said.Customer = ActSays, g.s.Customers[0]
+			g.s.Story = append(g.s.Story, said)
+		}
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleDown, At: begins - time.Duration(g.between(1, 20))*time.Second, For: pick(g, 90*time.Second, 8*time.Minute)})
+	}
+}
+
 // keepsAway reports whether a desk whose engine is down keeps to what absence generates: each
-// question has its two hours, and an engine that is down when one ends is back in time.
+// question has its two hours, and an engine that is down when one comes or ends is back in time.
 func keepsAway(s *Scenario) bool {
-	fine := len(s.Rules) == 1 && s.Other == nil
+	if len(s.Rules) != 1 || s.Other != nil {
+		return false
+	}
+	answered, down := mark, mark
+	if do := s.Rules[0].Do; len(do) > 0 && do[0].Verb == "wait" {
+		answered, down = tooLate, 4*mark
+	}
+	fine := true
 	everyStep(s.Rules, func(x *Step) {
-		fine = fine && (x.Wait == 0 || x.Wait == mark+time.Minute || x.Wait == mark+6*time.Minute)
+		fine = fine && (x.Wait == 0 || x.Wait == mark+time.Minute || x.Wait == promise)
 	})
 	return fine && !slices.ContainsFunc(s.Story, func(a Act) bool {
-		return a.Kind != ActSays || a.At%(4*mark) != 0 && (a.At%(4*mark) != mark || a.Text != "thanks")
+		return a.Kind != ActSays || a.At%(4*mark) != 0 && (a.At%(4*mark) != answered || a.Text != "thanks")
 	}) && !slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
-		return t.Kind != TroubleDown || t.For != 90*time.Second && t.For != 8*time.Minute || (t.At+20*time.Second)%(4*mark) < mark || (t.At+time.Second)%(4*mark) > mark
+		before := (down - t.At%(4*mark)) % (4 * mark) // how long before what it misses it is down
+		return t.Kind != TroubleDown || t.For != 90*time.Second && t.For != 8*time.Minute || before < time.Second || before > 20*time.Second
 	})
 }
