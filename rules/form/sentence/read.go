@@ -225,7 +225,11 @@ func readTerm(node ast.Node) (Term, bool) {
 		return t, true
 	}
 	if isQuestion(node) {
-		if c, ok := readCondition(node); ok && c.Hand == "" && (c.Sentence != yes.Key || c.Not) {
+		switch c, ok := readCondition(node); {
+		case !ok || c.Hand != "" || c.Sentence == yes.Key && !c.Not:
+		case c.Sentence == "always": // "not false" is "true"
+			return Term{Kind: Flag, Text: strconv.FormatBool(!c.Not)}, true
+		default:
 			return Term{Kind: Question, Condition: &c}, true
 		}
 	}
