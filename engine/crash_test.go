@@ -273,7 +273,7 @@ func (d *desk) revive(r *reaper) {
 // or few in the short form.
 func everyPoint() int {
 	if testing.Short() {
-		return 16
+		return 40
 	}
 	return 1
 }

@@ -137,6 +137,9 @@ func TestDemo(t *testing.T) {
 
 // TestDemoInTheReadme holds what the README shows to what the demo prints.
 func TestDemoInTheReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

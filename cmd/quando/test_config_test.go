@@ -84,6 +84,9 @@ tests:
 // TestTestConfiguration shows that tests run with what the configuration says, without any of its
 // secrets.
 func TestTestConfiguration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	inFolder(t, configuredDesk)
 	code, out, errOut := quando(t, "test")
 	if code != 0 || !strings.HasSuffix(out, ": all passed\n") {

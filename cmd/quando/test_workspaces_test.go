@@ -74,6 +74,9 @@ func wantNames(t *testing.T, got []string, want ...string) {
 
 // TestTestWorkspaces tests workspaces below one folder, each by itself.
 func TestTestWorkspaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	a, b := deskFiles("desks/a", "Olá", "08:00-18:00"), deskFiles("desks/b", "Hello", "10:00-12:00")
 	zones := map[string]string{
 		"desks/b/zone_test.yaml": `
@@ -140,6 +143,9 @@ tests:
 
 // TestTestAllRules runs a test in a folder with all rules of its workspace.
 func TestTestAllRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	rule := func(id string) string {
 		return "rules:\n  - { id: " + id + ", when: attendance.opened, do: [{ add_labels: [" + id + "] }] }\n"
 	}

@@ -26,6 +26,9 @@ var (
 // TestTestingDoc writes the files of the documentation, runs its examples, and compares what they
 // print.
 func TestTestingDoc(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	doc, err := filepath.Abs(testingDoc)
 	if err != nil {
 		t.Fatal(err)

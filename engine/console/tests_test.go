@@ -50,6 +50,9 @@ func ofSLA(text string, more ...string) []string {
 // TestRecordedTests shows that a conversation is recorded as a test beside the rule, that the tests
 // run on the text as it is written, with faults too, and that a failing one says why in words.
 func TestRecordedTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	d := withSLA(t)
 	if got := jsonOf[testsAnswer](d, "/write/tests", ofSLA(slaRules)...); got.Total != 0 || !strings.Contains(got.HTML, "The rule has no tests yet.") {
 		t.Errorf("without tests: %+v", got)

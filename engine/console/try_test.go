@@ -153,6 +153,9 @@ type storyTold struct {
 // TestAStoryToBeginWith shows that a conversation begins with something that the rule acts on: at a
 // time, with words and by a customer that its conditions ask for.
 func TestAStoryToBeginWith(t *testing.T) {
+	if testing.Short() {
+		t.Skip("tells many stories, none of which has anything happen at once")
+	}
 	d := newEditorDesk(t)
 	d.console.searching = time.Minute // on any machine
 	rule := func(when, rest string) string { return "rules:\n  - id: one\n    when: " + when + "\n" + rest }

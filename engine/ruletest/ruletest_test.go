@@ -26,7 +26,7 @@ func tell(t *testing.T, text string, change ...func(*Options)) Result {
 	}
 	o := Options{Set: set}
 	if testing.Short() {
-		o.CrashEvery = 8
+		o.CrashEvery = 32
 	}
 	for _, c := range change {
 		c(&o)

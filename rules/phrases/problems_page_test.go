@@ -9,6 +9,9 @@ import (
 // TestPageProblems shows that what pages say belongs to a message that there is, has the same
 // arguments in both languages, and no code.
 func TestPageProblems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all sources")
+	}
 	said := saidOfProblems(t)
 	for format, words := range pageProblems {
 		if said[string(format)] == "" && format != "%s, %s" { // which is nothing but arguments

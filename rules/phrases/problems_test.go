@@ -22,6 +22,9 @@ var verb = regexp.MustCompile(`%[a-zA-Z%]`)
 // TestProblems shows that every message that the program can tell of a problem is there in
 // Portuguese, with the same arguments in the same order, and that nothing else is there.
 func TestProblems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all sources")
+	}
 	said := saidOfProblems(t)
 	if len(said) < 500 {
 		t.Fatalf("only %d messages were found in the program", len(said))

@@ -87,6 +87,9 @@ var (
 // TestCodesAreUsed shows that every code is used, and that every code that is named is there. Codes
 // that are recorded are constants; the others stand in the program as they are.
 func TestCodesAreUsed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all sources")
+	}
 	program, pages := sources(t)
 	names := constants(t)
 	for code := range names {

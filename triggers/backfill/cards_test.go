@@ -73,6 +73,9 @@ func TestMovedOncePerMove(t *testing.T) {
 // A card is moved every 20 seconds while a pass over many conversations takes minutes: no webhook
 // delivers that, and the rule fires once for each move.
 func TestMovedDuringALongPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	var d *desk
 	var next time.Time // of the card's moves; zero is that it stays where it is
 	stages := []string{"Proposal", "Lead", "Proposal", "Won"}
