@@ -24,6 +24,25 @@ func (g *generator) troubles() {
 	if g.chance(12) {
 		g.share(2)
 	}
+	if g.chance(8) {
+		g.refusals()
+	}
+}
+
+// refusals leaves nothing that goes wrong but a service that asks for pauses, on a desk whose
+// messages are given up at the first failure: a pause that was asked for is none.
+func (g *generator) refusals() {
+	g.s.Troubles = nil
+	for range g.between(2, 3) {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: Trouble429, N: g.nth(g.calls()), More: 1})
+	}
+	for _, rules := range [][]Rule{g.s.Rules, g.s.Other} {
+		everyStep(rules, func(s *Step) {
+			if s.Verb == "send_message" {
+				s.Retry = 1
+			}
+		})
+	}
 }
 
 // nth is an index up to a maximum: mostly an early one.
