@@ -32,6 +32,7 @@ type desk struct {
 
 	step, verb string // of the current call
 	reads      int
+	cardCalls  int // changing calls about a card
 	calls      []Call
 	owners     []string // of effects: the steps
 	slow       []slowCall
@@ -259,6 +260,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return respond(r, d.serve(r, body)), nil
 	}
+	d.edit(r)
 	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path}
 	defer func() { d.calls = append(d.calls, call) }()
 	if d.world.now.Before(d.rest) && d.world.outcome.Failure == "" {
@@ -300,6 +302,21 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return respond(r, out), nil
+}
+
+// edit has a person edit the card that a call is about to change, if the scenario says so.
+func (d *desk) edit(r *http.Request) {
+	path, about := strings.CutPrefix(r.URL.Path, "/v1/kanban/cards/")
+	if !about {
+		return
+	}
+	d.cardCalls++
+	if len(d.struck(d.cardCalls, TroubleEdit)) == 0 {
+		return
+	}
+	d.world.outcome.Coverage[[2]string{d.verb, TroubleEdit}]++
+	card, _, _ := strings.Cut(path, "/")
+	_, _ = d.sandbox.EditCard(sandbox.EditCard{Card: card, Description: fmt.Sprintf("seen %d times", d.cardCalls), Person: People[0]}) // perhaps there is no such card
 }
 
 // carryOut passes a changing call of a step to the service.

@@ -15,6 +15,7 @@ func (g *generator) troubles() {
 		g.s.Troubles = append(g.s.Troubles, g.harmless())
 	}
 	g.copies()
+	g.edits()
 	if !delayable(g.s) {
 		return
 	}
@@ -136,6 +137,7 @@ func (g *generator) wildTroubles() {
 		g.uncertain(g.nth(g.calls()))
 	}
 	g.copies()
+	g.edits()
 	if g.s.Other != nil && g.chance(60) {
 		for range g.few(1, 3) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
@@ -154,6 +156,15 @@ func (g *generator) uncertain(n int) {
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times, For: time.Duration(g.between(1, 9)) * time.Second})
 	default:
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times})
+	}
+}
+
+// edits has the team edit cards right before rules change them.
+func (g *generator) edits() {
+	changed := false
+	everyStep(g.s.Rules, func(s *Step) { changed = changed || s.Verb == "move_card" || s.Verb == "update_card" })
+	if changed && g.chance(25) {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEdit, N: g.nth(4), More: g.few(1, 3)})
 	}
 }
 

@@ -94,7 +94,7 @@ func keeps(s *Scenario) bool {
 		}
 	}
 	delays := slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
-		return !slices.Contains([]string{TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleDown}, t.Kind)
+		return !slices.Contains([]string{TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleDown, TroubleEdit}, t.Kind)
 	})
 	return !delays || delayable(s)
 }

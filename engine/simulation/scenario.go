@@ -236,6 +236,9 @@ const (
 	TroubleCutAfter  = "cut after"
 	TroubleSlow      = "slow" // its answer is lost, and it has its effect For later
 
+	// Of the Nth changing call about a card; More such calls in a row.
+	TroubleEdit = "edit" // a person edits the card right before: the version that the call names is outdated
+
 	// Of the Nth read.
 	TroubleRead = "read 503"
 
