@@ -169,7 +169,7 @@ func TestExactTimesLieApart(t *testing.T) {
 			switch x.Kind {
 			case TroubleLate, TroubleLost, TroubleJump:
 				t.Errorf("seed %d: %+v changes when things happened", seed, x)
-			case TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleEngines, TroubleSwitch, TroubleEarly:
+			case TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleEngines, TroubleSwitch, TroubleEarly, TroubleEdit:
 			case TroubleDown:
 				if x.At%mark != restPhase || x.For > 20*time.Second {
 					t.Errorf("seed %d: %+v", seed, x)
