@@ -261,7 +261,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		return respond(r, d.serve(r, body)), nil
 	}
 	d.edit(r)
-	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path}
+	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Body: string(body)}
 	defer func() { d.calls = append(d.calls, call) }()
 	if d.world.now.Before(d.rest) && d.world.outcome.Failure == "" {
 		d.world.outcome.Failure = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, d.rest.Sub(d.world.now))

@@ -56,6 +56,8 @@ type Call struct {
 	Step   string
 	Method string
 	Path   string
+	Key    string // its Idempotency-Key; empty is none
+	Body   string
 	Came   bool // the service carried it out
 	Told   bool // its caller was told so
 }

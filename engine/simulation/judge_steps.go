@@ -25,3 +25,25 @@ func overtaken(_ *Scenario, o *Outcome) (broken []string) {
 	}
 	return broken
 }
+
+// keyAgain finds calls with the Idempotency-Key of another call. A key belongs to one call and its
+// repeats.
+func keyAgain(_ *Scenario, o *Outcome) (broken []string) {
+	first := map[string]*Call{}
+	for i := range o.Calls {
+		c := &o.Calls[i]
+		if c.Key == "" {
+			continue
+		}
+		before := first[c.Key]
+		if before == nil {
+			first[c.Key] = c
+			continue
+		}
+		if c.Path != before.Path || c.Body != before.Body {
+			broken = append(broken, fmt.Sprintf("%s %s of %s at %s has the Idempotency-Key of %s %s at %s, and says something else: %s, before that %s",
+				c.Method, c.Path, c.Step, clock(c.At), before.Method, before.Path, clock(before.At), c.Body, before.Body))
+		}
+	}
+	return broken
+}

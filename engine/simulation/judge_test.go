@@ -136,3 +136,30 @@ func TestCalledAgain(t *testing.T) {
 		}
 	}
 }
+
+// An Idempotency-Key belongs to one call and its repeats; a card that somebody changed meanwhile is
+// read again.
+func TestCardsThatPeopleChange(t *testing.T) {
+	first := simulation.Call{Step: "desk/r1/e1/1", Method: "POST", Path: "/v1/kanban/cards/c/move", Key: "11111111", Body: `{"version":1}`}
+	replanned, another := first, first
+	replanned.Body = `{"version":2}`
+	another.Key, another.Body = "22222222", `{"version":2}`
+	for _, c := range []struct {
+		name    string
+		calls   []simulation.Call
+		journal string
+		broken  int
+	}{
+		{"a call is repeated", []simulation.Call{first, first}, "", 0},
+		{"a new call has a new key", []simulation.Call{first, another}, "", 0},
+		{"a new call has the old key", []simulation.Call{first, replanned}, "", 1},
+		{"a step fails because its version is outdated", nil, `{"Run":"r","Steps":[{"Path":"1","Verb":"move_card","State":"failed","Error":"409 version_conflict: the card has changed"}]}`, 1},
+		{"a step fails because its card is gone", nil, `{"Run":"r","Steps":[{"Path":"1","Verb":"move_card","State":"failed","Error":"404 not_found"}]}`, 0},
+	} {
+		o := &simulation.Outcome{Journal: c.journal}
+		o.Calls = c.calls
+		if broken := simulation.Ledger(&simulation.Scenario{}, o); len(broken) != c.broken {
+			t.Errorf("%s: %v", c.name, broken)
+		}
+	}
+}
