@@ -261,7 +261,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		return respond(r, d.serve(r, body)), nil
 	}
 	d.edit(r)
-	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Body: string(body)}
+	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path, Key: asSent(r.Header).Get("Idempotency-Key"), Body: string(body)}
 	defer func() { d.calls = append(d.calls, call) }()
 	if d.world.now.Before(d.rest) && d.world.outcome.Failure == "" {
 		d.world.outcome.Failure = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, d.rest.Sub(d.world.now))
@@ -334,15 +334,19 @@ func (d *desk) serve(r *http.Request, body []byte) *answer {
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/v1")
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.RequestURI = r.URL.RequestURI()
-	for name, values := range r.Header {
-		if as := http.CanonicalHeaderKey(name); as != name { // as a connection would bring it
-			delete(r.Header, name)
-			r.Header[as] = values
-		}
-	}
+	r.Header = asSent(r.Header)
 	out := &answer{header: http.Header{}}
 	d.sandbox.Handler().ServeHTTP(out, r)
 	out.WriteHeader(http.StatusOK)
+	return out
+}
+
+// asSent returns a header as a connection brings it.
+func asSent(header http.Header) http.Header {
+	out := make(http.Header, len(header))
+	for name, values := range header {
+		out[http.CanonicalHeaderKey(name)] = values
+	}
 	return out
 }
 
