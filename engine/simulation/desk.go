@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +34,7 @@ type desk struct {
 	step, verb string // of the current call
 	reads      int
 	cardCalls  int // changing calls about a card
+	moves      int // of cards
 	calls      []Call
 	owners     []string // of effects: the steps
 	slow       []slowCall
@@ -266,6 +268,9 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	if d.world.now.Before(d.rest) && d.world.outcome.Failure == "" {
 		d.world.outcome.Failure = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, d.rest.Sub(d.world.now))
 	}
+	if call.Overtaken = d.overtake(r, body); call.Overtaken {
+		return nil, errors.Join(errCut, d.collect(r.Context()))
+	}
 	for _, t := range d.struck(len(d.calls)+1, Trouble429, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter, TroubleSlow) {
 		d.world.outcome.Coverage[[2]string{d.verb, t.Kind}]++
 		failed := &answer{header: http.Header{}, status: http.StatusServiceUnavailable}
@@ -317,6 +322,36 @@ func (d *desk) edit(r *http.Request) {
 	d.world.outcome.Coverage[[2]string{d.verb, TroubleEdit}]++
 	card, _, _ := strings.Cut(path, "/")
 	_, _ = d.sandbox.EditCard(sandbox.EditCard{Card: card, Description: fmt.Sprintf("seen %d times", d.cardCalls), Person: People[0]}) // perhaps there is no such card
+}
+
+// overtake has a person move the card that a call is about to move, if the scenario says so and the
+// card's board has a third stage.
+func (d *desk) overtake(r *http.Request, body []byte) bool {
+	path, about := strings.CutPrefix(r.URL.Path, "/v1/kanban/cards/")
+	id, moves := strings.CutSuffix(path, "/move")
+	if !about || !moves {
+		return false
+	}
+	d.moves++
+	if len(d.struck(d.moves, TroubleOvertake)) == 0 {
+		return false
+	}
+	var request struct {
+		Stage string `json:"stage_id"`
+	}
+	_ = json.Unmarshal(body, &request) // what cannot be read names no stage
+	card, err := d.sandbox.EditCard(sandbox.EditCard{Card: id, Description: "seen", Person: People[0]})
+	if err != nil {
+		return false // there is no such card
+	}
+	for _, stage := range Boards[d.names[card.BoardID.String()]] {
+		if stage != d.names[card.StageID.String()] && stage != d.names[request.Stage] {
+			d.world.outcome.Coverage[[2]string{d.verb, TroubleOvertake}]++
+			_, err := d.sandbox.MoveCard(sandbox.MoveCard{Card: id, Stage: stage, Person: People[0]})
+			return err == nil
+		}
+	}
+	return false
 }
 
 // carryOut passes a changing call of a step to the service.

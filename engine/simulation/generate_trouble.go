@@ -138,6 +138,11 @@ func (g *generator) wildTroubles() {
 	}
 	g.copies()
 	g.edits()
+	moves := false
+	everyStep(g.s.Rules, func(s *Step) { moves = moves || s.Verb == "move_card" })
+	if moves && g.chance(30) {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleOvertake, N: g.nth(3)})
+	}
 	if g.s.Other != nil && g.chance(60) {
 		for range g.few(1, 3) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})

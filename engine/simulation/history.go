@@ -60,6 +60,8 @@ type Call struct {
 	Body   string
 	Came   bool // the service carried it out
 	Told   bool // its caller was told so
+
+	Overtaken bool `json:",omitempty"` // it was lost, and a person has moved its card since
 }
 
 // A Stop is a span in which a person held a rule or, with an empty one, everything.

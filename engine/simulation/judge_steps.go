@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // overtaken finds steps that failed because somebody else had changed the card meanwhile. The card
@@ -21,6 +22,21 @@ func overtaken(_ *Scenario, o *Outcome) (broken []string) {
 			if s.State == "failed" && strings.Contains(s.Error, "version_conflict") {
 				broken = append(broken, fmt.Sprintf("%s %s of %s: %s", s.Verb, s.Path, r.Run, s.Error))
 			}
+		}
+	}
+	return broken
+}
+
+// movedAgain finds moves of a card that were tried again after a person had moved it.
+func movedAgain(_ *Scenario, o *Outcome) (broken []string) {
+	since := map[string]time.Time{}
+	for _, c := range o.Calls {
+		step := c.Step + " " + c.Path
+		if at, overtaken := since[step]; overtaken {
+			broken = append(broken, fmt.Sprintf("%s of %s at %s, though a person had moved the card at %s", c.Path, c.Step, clock(c.At), clock(at)))
+		}
+		if c.Overtaken {
+			since[step] = c.At
 		}
 	}
 	return broken

@@ -144,6 +144,8 @@ func TestCardsThatPeopleChange(t *testing.T) {
 	replanned, another := first, first
 	replanned.Body = `{"version":2}`
 	another.Key, another.Body = "22222222", `{"version":2}`
+	lost, elsewhere := first, another
+	lost.Overtaken, elsewhere.Step = true, "desk/r1/e2/1"
 	for _, c := range []struct {
 		name    string
 		calls   []simulation.Call
@@ -153,6 +155,8 @@ func TestCardsThatPeopleChange(t *testing.T) {
 		{"a call is repeated", []simulation.Call{first, first}, "", 0},
 		{"a new call has a new key", []simulation.Call{first, another}, "", 0},
 		{"a new call has the old key", []simulation.Call{first, replanned}, "", 1},
+		{"a person has moved the card, and its rule tries again", []simulation.Call{lost, another}, "", 1},
+		{"a person has moved the card, and another run moves it", []simulation.Call{lost, elsewhere}, "", 0},
 		{"a step fails because its version is outdated", nil, `{"Run":"r","Steps":[{"Path":"1","Verb":"move_card","State":"failed","Error":"409 version_conflict: the card has changed"}]}`, 1},
 		{"a step fails because its card is gone", nil, `{"Run":"r","Steps":[{"Path":"1","Verb":"move_card","State":"failed","Error":"404 not_found"}]}`, 0},
 	} {

@@ -239,6 +239,9 @@ const (
 	// Of the Nth changing call about a card; More such calls in a row.
 	TroubleEdit = "edit" // a person edits the card right before: the version that the call names is outdated
 
+	// Of the Nth call that moves a card.
+	TroubleOvertake = "overtake" // it loses its connection before it has an effect, and a person moves the card to another stage
+
 	// Of the Nth read.
 	TroubleRead = "read 503"
 
