@@ -94,7 +94,7 @@ func TestGenerateIsVaried(t *testing.T) {
 		"trouble " + TroubleCrash, "trouble " + TroubleTwice, "trouble " + TroubleLate, "trouble " + TroubleLost, "trouble " + TroubleRefused, "trouble " + Trouble429,
 		"trouble " + Trouble503Before, "trouble " + Trouble503After, "trouble " + TroubleCutBefore, "trouble " + TroubleCutAfter, "trouble " + TroubleSlow,
 		"trouble " + TroubleRead, "trouble " + TroubleJump, "trouble " + TroublePrune, "trouble " + TroubleCopy, "trouble " + TroubleDown, "trouble " + TroubleEarly,
-		"trouble " + TroubleEngines, "trouble " + TroubleSwitch, "trouble " + TroubleEdit, "trouble " + TroubleOvertake,
+		"trouble " + TroubleEngines, "trouble " + TroubleSwitch, "trouble " + TroubleTick, "trouble " + TroubleEdit, "trouble " + TroubleOvertake,
 	} {
 		if kinds[kind] < 5 {
 			t.Errorf("%s: %d times in %d seeds", kind, kinds[kind], seeds)

@@ -96,6 +96,9 @@ func (g *generator) retention() time.Duration {
 // delay is something that takes seconds.
 func (g *generator) delay() Trouble {
 	seconds := time.Duration(g.between(1, 5)) * time.Second
+	if slices.ContainsFunc(g.s.Rules, func(r Rule) bool { return r.When.Every > 0 || r.When.At != "" }) && g.chance(40) {
+		return Trouble{Kind: TroubleTick, N: g.nth(40), For: seconds}
+	}
 	switch n := g.rand.IntN(100); {
 	case n < 45:
 		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: seconds}

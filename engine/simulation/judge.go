@@ -200,7 +200,7 @@ func (s *Scenario) away() (d time.Duration) {
 		switch t.Kind {
 		case TroubleDown, TroubleLate, TroubleRefused, TroubleJump:
 			d += max(t.For, -t.For)
-		case TroubleCrash:
+		case TroubleCrash, TroubleTick:
 			d += time.Duration(max(1, t.More)) * t.For
 		case TroubleLost:
 			d += time.Hour

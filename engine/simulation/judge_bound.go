@@ -17,7 +17,7 @@ type message struct {
 func overBound(s *Scenario, o *Outcome) (broken []string) {
 	down := time.Duration(0) // a message that was counted before a crash leaves after it
 	for _, t := range s.Troubles {
-		if t.Kind == TroubleCrash {
+		if t.Kind == TroubleCrash || t.Kind == TroubleTick {
 			down += time.Duration(max(1, t.More)) * t.For
 		}
 	}

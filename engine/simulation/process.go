@@ -42,6 +42,7 @@ type process struct {
 	backfill  *backfill.Source
 
 	unscheduled bool // the schedules still have the old rules
+	ticking     bool // they are at work
 
 	next time.Time // when it has something to do
 	look time.Time // when the backfill has
@@ -296,7 +297,9 @@ func (p *process) tick(first bool) {
 		if p.backfill != nil && !now.Before(p.look) {
 			p.look = p.backfill.Tick(p.ctx)
 		}
+		p.ticking = true
 		tick, err := p.schedules.Tick(p.ctx, now, p.accept)
+		p.ticking = false
 		if err != nil && !p.dead {
 			p.failure = fmt.Sprintf("the schedules cannot go on: %v", err)
 			return
@@ -345,10 +348,17 @@ func (p *process) point(when, what string) error {
 		}
 	}
 	down, ok := w.crashing[n]
+	kind := TroubleCrash
+	if p.ticking {
+		w.ticks++
+		if later, now := w.ticked[w.ticks]; now {
+			down, ok, kind = later, true, TroubleTick
+		}
+	}
 	if !ok {
 		return nil
 	}
-	w.outcome.Coverage[[2]string{when + " " + what, TroubleCrash}]++
+	w.outcome.Coverage[[2]string{when + " " + what, kind}]++
 	p.dead, p.again = true, w.now.Add(down)
 	p.end()
 	return errDead

@@ -222,6 +222,9 @@ const (
 	// points further.
 	TroubleCrash = "crash"
 
+	// Of the Nth of these points while schedules tick: it is stopped there, and started again For later.
+	TroubleTick = "tick"
+
 	// Of the Nth delivery.
 	TroubleTwice   = "twice"   // it comes again, For later
 	TroubleLate    = "late"    // it arrives For later; after twenty minutes the backfill may have found its event

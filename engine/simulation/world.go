@@ -69,6 +69,8 @@ type world struct {
 	outcome   Outcome
 	switching map[int]bool
 	crashing  map[int]time.Duration
+	ticks     int                   // points while schedules ticked, so far
+	ticked    map[int]time.Duration // those at which an engine crashes
 	stealing  map[int]int
 	stopping  map[int]Trouble // what persons do while an engine is at work
 	finding   bool            // the backfill searches for lost events
@@ -90,7 +92,7 @@ type hold struct {
 // wrong is in the outcome.
 func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 	w := &world{
-		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, stealing: map[int]int{}, stopping: map[int]Trouble{},
+		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, ticked: map[int]time.Duration{}, stealing: map[int]int{}, stopping: map[int]Trouble{},
 		outcome: Outcome{Coverage: Coverage{}},
 	}
 	if w.zone, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
@@ -139,6 +141,8 @@ func (w *world) plan() {
 				for i := range max(1, t.More) {
 					w.crashing[t.N+7*i] = t.For
 				}
+			case TroubleTick:
+				w.ticked[t.N] = t.For
 			case TroubleSwitch:
 				w.switching[t.N] = true
 			case TroubleEngines:
