@@ -24,7 +24,7 @@ func Read(expression string) Condition {
 		return byHand
 	}
 	c, ok := readCondition(node)
-	if !ok || c.Hand != "" {
+	if !ok || c.Hand != "" || !fits(expression, func() string { return Print(c) }) {
 		return byHand
 	}
 	return c
@@ -38,10 +38,21 @@ func ReadValue(expression string) Term {
 		return byHand
 	}
 	t, ok := readTerm(node)
-	if !ok || t.Kind == Hand {
+	if !ok || t.Kind == Hand || !fits(expression, func() string { return PrintValue(t) }) {
 		return byHand
 	}
 	return t
+}
+
+// fits reports whether what an expression was read as can be printed: that may be longer, where a
+// text has characters that are escaped, and too long for an expression.
+func fits(expression string, printed func() string) bool {
+	const short = 200 // nothing becomes ten times as long
+	if len(expression) <= short {
+		return true
+	}
+	_, err := parse(printed())
+	return err == nil
 }
 
 // ReadAll reads the conditions of a rule, all of which must be true.
