@@ -1,7 +1,10 @@
 // Package template finds the {{ expressions }} of a text.
 package template
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // A Segment is a stretch of a text: plain, or the expression between {{ and }}.
 type Segment struct {
@@ -28,7 +31,7 @@ func Split(s string) (segments []Segment, unclosed int) {
 			return segments, at + open
 		}
 		inner := s[start:end]
-		lead := len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
+		lead := len(inner) - len(strings.TrimLeftFunc(inner, unicode.IsSpace))
 		segments = append(segments, Segment{Text: strings.TrimSpace(inner), Expression: true, Offset: start + lead})
 		at = end + 2
 	}
