@@ -41,6 +41,9 @@ func (g *generator) claims() {
 	for i, event := range sample(g, caused, g.between(1, 4)) {
 		r := Rule{ID: fmt.Sprintf("r%d", i+2), When: When{Events: []string{event}}, Mode: "parallel", Claimed: g.chance(15), FromAny: event == vocabulary.CardCreated && g.chance(50)}
 		r.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
+		if g.chance(50) { // the team writes nothing, so what rules write must not be taken for its messages
+			r.CancelOn = []Match{{Event: vocabulary.MessageSent, If: &Cond{Kind: CondByTeam}}}
+		}
 		g.s.Rules = append(g.s.Rules, r)
 	}
 	rounds := g.between(1, 4)
@@ -60,9 +63,21 @@ func (g *generator) claims() {
 	for range g.between(2, 8) {
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleLate, N: g.nth(g.deliveries() * 2), For: time.Duration(g.between(1, 40)) * time.Second})
 	}
+	if g.chance(50) {
+		g.doubts()
+	}
 	for range g.few(0, 2) {
 		g.s.Troubles = append(g.s.Troubles, pick(g, g.delay(), g.harmless()))
 	}
+}
+
+// doubts lets the answers of calls get lost while the deliveries around them come within seconds.
+func (g *generator) doubts() {
+	first := g.nth(g.deliveries())
+	for n := range 5 {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleLate, N: first + n, For: time.Duration(g.between(1, 4)) * time.Second})
+	}
+	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503After, TroubleCutAfter), N: g.nth(6), More: g.between(1, 2)})
 }
 
 const (

@@ -248,6 +248,9 @@ func (g *generator) send(f known) Step {
 	if f.conversation && g.chance(20) {
 		s.Text = "{{ contact.name }}"
 	}
+	if f.gathered && g.chance(60) {
+		s.Text += " " + manyMessages
+	}
 	return s
 }
 

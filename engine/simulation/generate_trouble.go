@@ -146,8 +146,13 @@ func (g *generator) wildTroubles() {
 	if moves && g.chance(30) {
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleOvertake, N: g.nth(3)})
 	}
+	if g.chance(12) {
+		for range g.few(2, 6) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleStop, N: g.nth(g.points()), For: 5 * time.Second})
+		}
+	}
 	if g.s.Other != nil && g.chance(60) {
-		for range g.few(1, 3) {
+		for range g.few(2, 8) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
 		}
 	}

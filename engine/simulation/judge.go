@@ -21,7 +21,7 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 		look func(*Scenario, *Outcome) []string
 	}{
 		{"once", twice}, {"once", calledAgain}, {"once", toldAgain}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
-		{"heard", neverHeard}, {"recorded", neverRecorded}, {"own", ofItself}, {"overtaken", overtaken}, {"overtaken", movedAgain}, {"key", keyAgain},
+		{"heard", neverHeard}, {"recorded", neverRecorded}, {"own", ofItself}, {"late", pastItsTime}, {"overtaken", overtaken}, {"overtaken", movedAgain}, {"key", keyAgain},
 	} {
 		for _, what := range law.look(s, o) {
 			broken = append(broken, law.name+": "+what)

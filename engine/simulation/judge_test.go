@@ -167,3 +167,39 @@ func TestCardsThatPeopleChange(t *testing.T) {
 		}
 	}
 }
+
+// An event that is older than a rule allows, and a tick that was missed, start no run.
+func TestTooLate(t *testing.T) {
+	event := func(id, typ, at, heard string) string {
+		return fmt.Sprintf(`{"event":%q,"type":%q,"at":"2026-11-09T%sZ","heard":"2026-11-09T%sZ","decided":true}`+"\n", id, typ, at, heard)
+	}
+	const noon, next = "r1/2026-11-09T12:00:00Z", "r1/2026-11-09T12:05:00Z"
+	hears := simulation.Rule{ID: "r1", When: simulation.When{Events: []string{"message.received"}}}
+	patient, forgiving := hears, hears
+	patient.Late.SkipAfter, forgiving.Late.SkipAfter = time.Hour, -1
+	ticks := simulation.Rule{ID: "r1", When: simulation.When{Every: 5 * time.Minute}}
+	none, all := ticks, ticks
+	none.Late.Run, all.Late.Run = "none", "all"
+	for _, c := range []struct {
+		name    string
+		rule    simulation.Rule
+		journal string
+		broken  int
+	}{
+		{"a message after 29 minutes", hears, event("a", "message.received", "12:00:00", "12:29:00") + `{"run":"desk/r1/a"}`, 0},
+		{"a message after 31 minutes", hears, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 1},
+		{"a message after 31 minutes, not run on", hears, event("a", "message.received", "12:00:00", "12:31:00"), 0},
+		{"a message after 31 minutes of 60", patient, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 0},
+		{"a message after 31 minutes of any", forgiving, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 0},
+		{"a tick in time", none, event(noon, "schedule", "12:00:00", "12:00:01") + `{"run":"desk/` + noon + `"}`, 0},
+		{"a missed tick", none, event(noon, "schedule", "12:00:00", "12:02:00") + `{"run":"desk/` + noon + `"}`, 1},
+		{"the last missed tick", ticks, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + next + `"}`, 0},
+		{"the first missed tick", ticks, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + noon + `"}`, 1},
+		{"every missed tick", all, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + noon + `"}`, 0},
+	} {
+		o := &simulation.Outcome{Journal: c.journal}
+		if broken := simulation.Ledger(&simulation.Scenario{Rules: []simulation.Rule{c.rule}}, o); len(broken) != c.broken {
+			t.Errorf("%s: %v", c.name, broken)
+		}
+	}
+}

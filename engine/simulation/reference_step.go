@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -289,6 +290,7 @@ func (r *oracleRun) text(s *Step, words string) (string, bool) {
 		words = strings.ReplaceAll(words, "{{ contact.name }}", r.trigger.Customer)
 	}
 	words = strings.ReplaceAll(words, "{{ item }}", r.item)
+	words = strings.ReplaceAll(words, manyMessages, strconv.Itoa(len(r.facts.texts())))
 	return strings.TrimRight(r.rule.ID+"/"+s.Name+" "+words, " "), true
 }
 

@@ -41,6 +41,9 @@ var (
 	Words   = []string{"hello", "invoice", "price", "human", "1", "2", "3", "thanks"}
 )
 
+// manyMessages, in what a rule writes, is how many messages were gathered.
+const manyMessages = "{{ len(messages) }}"
+
 // Nobody has an invalid phone number: the service refuses to write to it.
 const Nobody = "nobody"
 
