@@ -209,6 +209,10 @@ func (g *generator) reachOut() {
 	n := min(len(g.s.Customers)+1, len(customers))
 	g.s.Customers = customers[:n:n]
 	to := pick(g, g.s.Customers[len(g.s.Customers)-1], Nobody)
+	if g.chance(35) {
+		g.makeCards()
+		return
+	}
 	r := &g.s.Rules[0]
 	everyStep(g.s.Rules[:1], func(s *Step) {
 		var n int
@@ -227,6 +231,14 @@ func (g *generator) reachOut() {
 	second.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
 	second.OnError, second.CancelOn, second.Late, second.Sample, second.Split, second.Mode = nil, nil, Late{}, 0, "", ""
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
+}
+
+// makeCards makes the first rule create cards that belong to no conversation, and another write to
+// a customer about cards that somebody else creates.
+func (g *generator) makeCards() {
+	makes := Rule{ID: "r1", When: When{Every: pick(g, mark, 2*mark)}, Do: []Step{{Name: "s1", Verb: "create_card", Text: pick(g, g.words...), Board: pick(g, "Deals", "Care")}}}
+	tells := Rule{ID: "r2", When: When{Events: []string{vocabulary.CardCreated}}, Do: []Step{{Name: "s1", Verb: "send_message", To: g.s.Customers[0], Text: pick(g, g.words...)}}}
+	g.s.Rules = append([]Rule{makes, tells}, g.s.Rules[min(2, len(g.s.Rules)):]...)
 }
 
 // rules generates the rules. Of an exact scenario they are mostly such that seconds may pass, so
