@@ -25,6 +25,8 @@ func (g *generator) pattern(f known) []Step {
 		steps = append(steps, g.moveCard(f))
 	case n < 50 && g.waits < 2:
 		steps = []Step{g.forEach(f)}
+	case n < 56 && f.conversation && g.waits < 2:
+		steps = g.firstTime(f)
 	default:
 		return g.steps(f, 1, 5)
 	}
@@ -52,6 +54,16 @@ func (g *generator) menu(f known) []Step {
 		branches = append(branches, Branch{Do: g.inside(branch)})
 	}
 	return append(steps, Step{Name: g.name(), Verb: "choose", Branches: branches})
+}
+
+// firstTime does one thing the first time, of which a label tells, and another one later. What it
+// does the first time changes what it asks for.
+func (g *generator) firstTime(f known) []Step {
+	label := pick(g, g.labels...)
+	first := Branch{If: &Cond{Kind: CondHasLabel, Text: label, Not: true}, Do: []Step{{Name: g.name(), Verb: "add_labels", Labels: []string{label}}}}
+	later := Branch{Do: []Step{g.send(f)}}
+	steps := []Step{{Name: g.name(), Verb: "choose", Branches: []Branch{first, later}}, g.waitStep(&f)}
+	return append(steps, g.send(f))
 }
 
 // promise escalates what was not answered in time.

@@ -60,8 +60,12 @@ func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
 func (g *generator) calls() int      { return 2 * len(g.s.Story) }
 func (g *generator) points() int     { return 12 * len(g.s.Story) }
 
-// still is a moment of an exact scenario at which nothing happens.
+// still is a moment of an exact scenario at which nothing happens: mostly one soon behind an act,
+// when runs wait.
 func (g *generator) still() time.Duration {
+	if len(g.s.Story) > 0 && g.chance(60) {
+		return pick(g, g.s.Story...).At/mark*mark + restPhase
+	}
 	return time.Duration(g.rand.IntN(int(g.s.Length/mark)))*mark + restPhase
 }
 
