@@ -155,6 +155,11 @@ func (g *generator) wildTroubles() {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleStop, N: g.nth(g.points()), For: 5 * time.Second})
 		}
 	}
+	for _, r := range g.s.Rules {
+		if r.When.Every > 0 && g.chance(50) { // it decides on a tick when the next one is due, or long after it
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleTick, N: g.nth(40), For: pick(g, 3*time.Minute, r.When.Every, 2*r.When.Every) + 10*time.Second})
+		}
+	}
 	if g.s.Other != nil && g.chance(60) {
 		for range g.few(2, 8) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// pastItsTime finds runs that began although their event was older than the rule allows, or was a tick
-// that came with a later one, or long after its time.
+// pastItsTime finds runs that were decided on when their event was older than the rule allows, or was
+// a tick long past, or one that a later tick had followed.
 func pastItsTime(s *Scenario, o *Outcome) (broken []string) {
 	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
 		return nil // how old an event is is told by the engine's clock
 	}
 	type record struct {
 		Event, Type, Run string
-		At, Heard        time.Time
+		At, Heard, Began time.Time
 	}
 	var events []record
-	ran := map[string]bool{}
+	began := map[string]time.Time{} // when each run was decided on
 	for line := range strings.Lines(o.Journal) {
 		var r record
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
@@ -28,25 +28,36 @@ func pastItsTime(s *Scenario, o *Outcome) (broken []string) {
 		if r.Event != "" {
 			events = append(events, r)
 		}
-		ran[r.Run] = true
+		if r.Run != "" {
+			began[r.Run] = r.Began
+		}
 	}
 	for _, r := range s.steady() {
 		for _, e := range events {
-			age := e.Heard.Sub(e.At)
+			run := workspace + "/" + e.Event // of a tick
+			if e.Type != "schedule" {
+				run = workspace + "/" + r.ID + "/" + e.Event
+			} else if !strings.HasPrefix(e.Event, r.ID+"/") || r.When.Each != "" || r.Late.Run == "all" {
+				continue
+			}
+			at, ran := began[run]
+			if !ran {
+				continue
+			}
+			age := at.Sub(e.At)
 			switch {
 			case e.Type != "schedule":
-				if most := r.oldest(); most > 0 && age > most && r.Gather == nil && ran[workspace+"/"+r.ID+"/"+e.Event] {
-					broken = append(broken, fmt.Sprintf("%s ran on %s of %s, heard at %s", r.ID, e.Type, clock(e.At), clock(e.Heard)))
+				if most := r.oldest(); most > 0 && age > most && r.Gather == nil {
+					broken = append(broken, fmt.Sprintf("%s began at %s on %s of %s", r.ID, clock(at), e.Type, clock(e.At)))
 				}
-			case !ran[workspace+"/"+e.Event] || !strings.HasPrefix(e.Event, r.ID+"/") || r.When.Each != "" || r.Late.Run == "all":
 			case r.Late.Run == "none":
 				if age > time.Minute {
-					broken = append(broken, fmt.Sprintf("%s ran for its tick of %s, told at %s", r.ID, clock(e.At), clock(e.Heard)))
+					broken = append(broken, fmt.Sprintf("%s began at %s for its tick of %s", r.ID, clock(at), clock(e.At)))
 				}
 			default:
 				for _, later := range events {
-					if strings.HasPrefix(later.Event, r.ID+"/") && later.At.After(e.At) && !later.Heard.After(e.Heard) {
-						broken = append(broken, fmt.Sprintf("%s ran for its tick of %s, which was told with that of %s", r.ID, clock(e.At), clock(later.At)))
+					if strings.HasPrefix(later.Event, r.ID+"/") && later.At.After(e.At) && later.Heard.Before(at) {
+						broken = append(broken, fmt.Sprintf("%s began at %s for its tick of %s, though that of %s had been told", r.ID, clock(at), clock(e.At), clock(later.At)))
 					}
 				}
 			}

@@ -173,6 +173,9 @@ func TestTooLate(t *testing.T) {
 	event := func(id, typ, at, heard string) string {
 		return fmt.Sprintf(`{"event":%q,"type":%q,"at":"2026-11-09T%sZ","heard":"2026-11-09T%sZ","decided":true}`+"\n", id, typ, at, heard)
 	}
+	run := func(key, began string) string {
+		return fmt.Sprintf(`{"run":"desk/%s","began":"2026-11-09T%sZ"}`+"\n", key, began)
+	}
 	const noon, next = "r1/2026-11-09T12:00:00Z", "r1/2026-11-09T12:05:00Z"
 	hears := simulation.Rule{ID: "r1", When: simulation.When{Events: []string{"message.received"}}}
 	patient, forgiving := hears, hears
@@ -186,16 +189,16 @@ func TestTooLate(t *testing.T) {
 		journal string
 		broken  int
 	}{
-		{"a message after 29 minutes", hears, event("a", "message.received", "12:00:00", "12:29:00") + `{"run":"desk/r1/a"}`, 0},
-		{"a message after 31 minutes", hears, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 1},
+		{"a message after 29 minutes", hears, event("a", "message.received", "12:00:00", "12:00:00") + run("r1/a", "12:29:00"), 0},
+		{"a message after 31 minutes", hears, event("a", "message.received", "12:00:00", "12:00:00") + run("r1/a", "12:31:00"), 1},
 		{"a message after 31 minutes, not run on", hears, event("a", "message.received", "12:00:00", "12:31:00"), 0},
-		{"a message after 31 minutes of 60", patient, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 0},
-		{"a message after 31 minutes of any", forgiving, event("a", "message.received", "12:00:00", "12:31:00") + `{"run":"desk/r1/a"}`, 0},
-		{"a tick in time", none, event(noon, "schedule", "12:00:00", "12:00:01") + `{"run":"desk/` + noon + `"}`, 0},
-		{"a missed tick", none, event(noon, "schedule", "12:00:00", "12:02:00") + `{"run":"desk/` + noon + `"}`, 1},
-		{"the last missed tick", ticks, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + next + `"}`, 0},
-		{"the first missed tick", ticks, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + noon + `"}`, 1},
-		{"every missed tick", all, event(noon, "schedule", "12:00:00", "12:06:00") + event(next, "schedule", "12:05:00", "12:06:00") + `{"run":"desk/` + noon + `"}`, 0},
+		{"a message after 31 minutes of 60", patient, event("a", "message.received", "12:00:00", "12:31:00") + run("r1/a", "12:31:00"), 0},
+		{"a message after 31 minutes of any", forgiving, event("a", "message.received", "12:00:00", "12:31:00") + run("r1/a", "12:31:00"), 0},
+		{"a tick in time", none, event(noon, "schedule", "12:00:00", "12:00:01") + run(noon, "12:00:01"), 0},
+		{"a missed tick", none, event(noon, "schedule", "12:00:00", "12:00:01") + run(noon, "12:02:00"), 1},
+		{"the last missed tick", ticks, event(noon, "schedule", "12:00:00", "12:00:01") + event(next, "schedule", "12:05:00", "12:05:01") + run(next, "12:06:00"), 0},
+		{"the first missed tick", ticks, event(noon, "schedule", "12:00:00", "12:00:01") + event(next, "schedule", "12:05:00", "12:05:01") + run(noon, "12:06:00"), 1},
+		{"every missed tick", all, event(noon, "schedule", "12:00:00", "12:00:01") + event(next, "schedule", "12:05:00", "12:05:01") + run(noon, "12:06:00"), 0},
 	} {
 		o := &simulation.Outcome{Journal: c.journal}
 		if broken := simulation.Ledger(&simulation.Scenario{Rules: []simulation.Rule{c.rule}}, o); len(broken) != c.broken {
