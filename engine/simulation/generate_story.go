@@ -301,11 +301,17 @@ func (g *generator) aside(after time.Duration) time.Duration {
 // reloads adds changes of the rules, and sometimes back.
 func (g *generator) reloads() {
 	other := cloneRules(g.s.Rules)
+	if !g.s.Exact && g.chance(20) { // a rule is changed to one that what it did before could start
+		answers, hears := Rule{ID: "r1", Mode: "parallel"}, Rule{ID: "r1", Mode: "parallel", FromAny: true}
+		answers.When.Events, answers.Do = []string{vocabulary.MessageReceived}, []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
+		hears.When.Events, hears.Do = []string{vocabulary.MessageSent}, []Step{{Name: "s1", Verb: "transfer", Sector: pick(g, Sectors...), Text: pick(g, g.words...)}}
+		g.s.Rules[0], other[0] = answers, hears
+	}
 	switch i := g.rand.IntN(len(other)); g.rand.IntN(5) {
 	case 0:
 		other[i] = g.oneRule(other[i].ID)
 	case 1:
-		if len(other) > 1 {
+		if i > 0 {
 			other = slices.Delete(other, i, i+1)
 			break
 		}

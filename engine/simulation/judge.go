@@ -388,7 +388,8 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	}
 	for i := range o.Effects {
 		e := &o.Effects[i]
-		if r, of := s.steady()[e.rule()], caused[e.Event]; r != nil && of != nil && !r.FromAny {
+		r, of := s.steady()[e.rule()], caused[e.Event]
+		if of != nil && (r != nil && !r.FromAny || ruleOfStep(of.Cause) == e.rule()) {
 			broken = append(broken, fmt.Sprintf("%s %q to %s at %s, about %s that %s did", e.Verb, e.Detail, e.Customer, clock(e.At), of.Type, of.Cause))
 		}
 	}
