@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pastItsTime finds runs that were decided on when their event was older than the rule allows, or was
-// a tick long past, or one that a later tick had followed.
+// pastItsTime finds runs that were decided on when their event was older than the rule allows, or
+// was a tick long past, or one that a later tick had followed.
 func pastItsTime(s *Scenario, o *Outcome) (broken []string) {
 	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
 		return nil // how old an event is is told by the engine's clock

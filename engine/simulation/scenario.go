@@ -225,7 +225,8 @@ const (
 	// points further.
 	TroubleCrash = "crash"
 
-	// Of the Nth of these points while schedules tick: it is stopped there, and started again For later.
+	// Of the Nth of these points while schedules tick: it is stopped there, and started again For
+	// later.
 	TroubleTick = "tick"
 
 	// Of the Nth delivery.
