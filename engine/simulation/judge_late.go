@@ -67,10 +67,10 @@ func pastItsTime(s *Scenario, o *Outcome) (broken []string) {
 }
 
 // oldest is how old an event may be that starts the rule; 0 is any age.
-func (r *Rule) oldest() time.Duration {
+func (rule *Rule) oldest() time.Duration {
 	message := func(event string) bool { return strings.HasPrefix(event, "message.") }
-	if r.Late.SkipAfter == 0 && slices.ContainsFunc(r.When.Events, message) {
+	if rule.Late.SkipAfter == 0 && slices.ContainsFunc(rule.When.Events, message) {
 		return 30 * time.Minute
 	}
-	return max(r.Late.SkipAfter, 0)
+	return max(rule.Late.SkipAfter, 0)
 }
