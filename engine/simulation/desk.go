@@ -340,6 +340,7 @@ func (d *desk) overtake(r *http.Request, body []byte) bool {
 		Stage string `json:"stage_id"`
 	}
 	_ = json.Unmarshal(body, &request) // what cannot be read names no stage
+	// A person who looks at the card writes so down, and sees where it is.
 	card, err := d.sandbox.EditCard(sandbox.EditCard{Card: id, Description: "seen", Person: People[0]})
 	if err != nil {
 		return false // there is no such card

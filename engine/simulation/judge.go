@@ -375,7 +375,8 @@ func neverRecorded(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// ofItself finds effects of rules on what a rule did, where they are about what others do.
+// ofItself finds effects of rules on what a rule did, where they are about what others do, and of
+// any rule on what it did itself.
 func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
 		return nil // own effects are recognized by their time
