@@ -213,24 +213,29 @@ func (g *generator) reachOut() {
 		g.makeCards()
 		return
 	}
-	r := &g.s.Rules[0]
-	everyStep(g.s.Rules[:1], func(s *Step) {
-		var n int
-		if _, err := fmt.Sscanf(s.Name, "s%d", &n); err == nil {
-			s.Name = fmt.Sprintf("s%d", n+1)
-		}
-	})
-	step := Step{Name: "s1", Verb: pick(g, "send_message", "open_conversation"), To: to, Continue: g.chance(50)}
+	step := Step{Verb: pick(g, "send_message", "open_conversation"), To: to, Continue: g.chance(50)}
 	if step.Verb == "send_message" {
 		step.Text = pick(g, g.words...)
 	}
-	r.Do = append([]Step{step}, r.Do...)
+	g.s.Rules[0].begin(step)
 	second := g.oneRule("r2")
 	second.When = When{Events: []string{pick(g, vocabulary.AttendanceOpened, vocabulary.AttendanceOpened, vocabulary.MessageSent)}}
 	second.FromAny, second.Gather, second.If, second.Stage, second.By, second.Limit = false, nil, nil, "", "", nil
 	second.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
 	second.OnError, second.CancelOn, second.Late, second.Sample, second.Split, second.Mode = nil, nil, Late{}, 0, "", ""
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
+}
+
+// begin puts a step before those of a rule.
+func (r *Rule) begin(s Step) {
+	everyStep([]Rule{*r}, func(s *Step) {
+		var n int
+		if _, err := fmt.Sscanf(s.Name, "s%d", &n); err == nil {
+			s.Name = fmt.Sprintf("s%d", n+1)
+		}
+	})
+	s.Name = "s1"
+	r.Do = append([]Step{s}, r.Do...)
 }
 
 // makeCards makes the first rule create cards that belong to no conversation, and another write to

@@ -116,23 +116,27 @@ func (g *generator) delay() Trouble {
 	return Trouble{Kind: pick(g, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter), N: g.nth(g.calls()), More: g.between(1, 2)}
 }
 
-// share adds engines, and lets one overtake another.
+// share adds engines, and lets one overtake another. Rules transfer there, because the service does
+// that each time that it is asked to.
 func (g *generator) share(engines int) {
+	for i := range g.s.Rules {
+		if r := &g.s.Rules[i]; !g.s.Exact && len(r.When.Events) > 0 && g.chance(70) {
+			r.begin(Step{Verb: "transfer", Text: pick(g, g.words...), Sector: pick(g, Sectors...), Continue: true})
+		}
+	}
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEngines, More: engines})
-	for range g.few(0, 3) {
-		if g.chance(50) {
+	for range g.few(2, 8) {
+		if g.chance(30) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			// Another engine works while the one whose leases expired is in the middle of something.
-			n := g.nth(g.points() / 2)
-			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 4)})
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.calls())})
 		}
 	}
 }
 
 // wildTroubles are of any kind and amount.
 func (g *generator) wildTroubles() {
-	if g.chance(15) {
+	if g.chance(25) {
 		g.share(g.between(2, 3))
 	} else if g.chance(10) {
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})

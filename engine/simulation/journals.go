@@ -42,7 +42,7 @@ type Store struct {
 	Folder   string                                // of SQLite's files
 	Database func(context.Context) (string, error) // returns the address of an empty PostgreSQL database; nil is that there is none
 	Drop     func(address string)                  // removes such a database
-	Steal    func(ctx context.Context, database string, engine int) error
+	Steal    func(ctx context.Context, database string) (bool, error)
 
 	once  sync.Once
 	empty []byte
@@ -58,8 +58,8 @@ type JournalStore interface {
 	Beside() (Journal, error)
 	// Copy copies the journal. Later launches use the copy. No engine has it open.
 	Copy(ctx context.Context) error
-	// Steal expires the leases of an engine during its work. It reports whether there are leases.
-	Steal(n int) bool
+	// Steal expires all leases in the middle of work. It reports whether there were any.
+	Steal(ctx context.Context) (bool, error)
 	Close() error
 }
 
@@ -115,7 +115,7 @@ func (s *memoryStore) Launch(context.Context, int) (Journal, error) { return s.j
 func (*memoryStore) Leave(int) error                                { return nil }
 func (s *memoryStore) Beside() (Journal, error)                     { return s.journal, nil }
 func (*memoryStore) Copy(context.Context) error                     { return nil }
-func (*memoryStore) Steal(int) bool                                 { return false }
+func (*memoryStore) Steal(context.Context) (bool, error)            { return false, nil }
 func (*memoryStore) Close() error                                   { return nil }
 
 // A fileStore is a journal in a file of SQLite's.
@@ -182,7 +182,7 @@ func (s *fileStore) Copy(ctx context.Context) (err error) {
 	return err
 }
 
-func (*fileStore) Steal(int) bool { return false }
+func (*fileStore) Steal(context.Context) (bool, error) { return false, nil }
 
 func (s *fileStore) Close() error {
 	var problems []error
@@ -246,11 +246,11 @@ func (s *postgresStore) Copy(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *postgresStore) Steal(n int) bool {
+func (s *postgresStore) Steal(ctx context.Context) (bool, error) {
 	if len(s.journals) < 2 || s.store.Steal == nil {
-		return false
+		return false, nil
 	}
-	return s.store.Steal(context.Background(), s.address, n) == nil
+	return s.store.Steal(ctx, s.address)
 }
 
 func (s *postgresStore) Close() error {

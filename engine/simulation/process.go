@@ -329,11 +329,6 @@ func (p *process) point(when, what string) error {
 	w := p.world
 	w.points++
 	n := w.points // others may pass points while this one gives way
-	if more, ok := w.stealing[n]; ok {
-		if w.store.Steal(more) {
-			w.outcome.Coverage[[2]string{when + " " + what, TroubleEarly}]++
-		}
-	}
 	if w.switching[n] {
 		w.outcome.Coverage[[2]string{when + " " + what, TroubleSwitch}]++
 		w.giveWay()
@@ -408,7 +403,28 @@ func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, ki
 }
 
 func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
+	if change.Call != nil {
+		if err := j.process.early(ctx); err != nil {
+			return err
+		}
+	}
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
+}
+
+// early lets the leases run out right before a call begins, and another engine go first.
+func (p *process) early(ctx context.Context) error {
+	w := p.world
+	w.begun++
+	if !w.stealing[w.begun] || p.dead {
+		return nil
+	}
+	stolen, err := w.store.Steal(ctx)
+	if !stolen {
+		return err
+	}
+	w.outcome.Coverage[[2]string{"before Save", TroubleEarly}]++
+	w.giveWay()
+	return nil
 }
 
 func (j mortalJournal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {

@@ -257,7 +257,7 @@ const (
 	TroublePrune = "prune" // what is older than For is forgotten
 	TroubleCopy  = "copy"  // the journal is copied, and the engine continues in the copy
 	TroubleDown  = "down"  // the engine is stopped for For; if longer than two minutes, the backfill finds the missed events
-	TroubleEarly = "early" // with engines that share: the lease of engine More runs out in the middle of its work, at the Nth write
+	TroubleEarly = "early" // with engines that share: all leases run out right before the Nth call begins, and another engine goes first
 
 	// Between engines.
 	TroubleEngines = "engines" // More engines share the journal
