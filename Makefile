@@ -38,7 +38,8 @@ RACED = grep -rlE --include='*.go' '\b(sync|atomic)\.[A-Z]|^\s*go [a-zA-Z]' . | 
 test: export QUANDO_LEFT_OUT = $(shell $(ABSENT))
 # Without the paths of this folder in it, what another checkout has compiled can be taken.
 # CI runs every test all the same, also one that has passed in another checkout.
-test: export GOFLAGS := $(GOFLAGS) -trimpath $(if $(CI),-count=1)
+# Nobody debugs these binaries: without the tables for that, a hundred of them are linked in half the time.
+test: export GOFLAGS := $(GOFLAGS) -trimpath -ldflags=-w $(if $(CI),-count=1)
 # Tests are short and make much garbage, above all with the race detector, which doubles what it costs to collect it.
 # Four times as much of it between two collections takes half the work, for some hundred megabytes.
 test: export GOGC := 400
