@@ -227,15 +227,15 @@ func (g *generator) reachOut() {
 }
 
 // begin puts a step before those of a rule.
-func (r *Rule) begin(s Step) {
-	everyStep([]Rule{*r}, func(s *Step) {
+func (rule *Rule) begin(s Step) {
+	everyStep([]Rule{*rule}, func(s *Step) {
 		var n int
 		if _, err := fmt.Sscanf(s.Name, "s%d", &n); err == nil {
 			s.Name = fmt.Sprintf("s%d", n+1)
 		}
 	})
 	s.Name = "s1"
-	r.Do = append([]Step{s}, r.Do...)
+	rule.Do = append([]Step{s}, rule.Do...)
 }
 
 // makeCards makes the first rule create cards that belong to no conversation, and another write to
