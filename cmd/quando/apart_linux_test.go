@@ -75,7 +75,7 @@ func (a *apart) begin(descriptors int, extra string) {
 	a.log, a.done = &clitest.Buffer{}, make(chan int, 1)
 	cmd := exec.Command("bash", "-c", `ulimit -n "$2"; exec -a quando "$0" run --config "$1"`, path, config, strconv.Itoa(descriptors))
 	cmd.Stderr = a.log
-	cmd.Env = append(os.Environ(), "GORACE=", "GOCOVERDIR="+a.folder)
+	cmd.Env = append(os.Environ(), "GORACE=", "GOCOVERDIR="+a.folder, "GOGC=", "GOMEMLIMIT=") // its collector is as installed, not as for the tests
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		a.t.Fatal(err)
