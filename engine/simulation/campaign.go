@@ -20,9 +20,10 @@ import (
 type Campaign struct {
 	From, Seeds uint64
 	Store       *Store
-	Postgres    uint64 // every so many seeds run in PostgreSQL too, and all with several engines; 0 is none
-	Most        int    // failures after which it ends; 0 is after all seeds
-	Shrink      int    // tries to shrink a failure; 0 reports it as it is
+	Postgres    uint64        // every so many seeds run in PostgreSQL too, and all with several engines; 0 is none
+	Most        int           // failures after which it ends; 0 is after all seeds
+	Shrink      int           // tries to shrink a failure; 0 reports it as it is
+	Patience    time.Duration // how long a desk may take, or it is a failure; 0 is as long as it likes
 	Progress    func(done uint64, failures []Failure)
 }
 
@@ -43,6 +44,9 @@ type Failure struct {
 	Shrunk   *Scenario // the smallest desk on which the same law is broken
 	Expected []Effect  // what the reference says of that
 }
+
+// lawEnd is broken by a desk that does not end.
+const lawEnd = "end"
 
 // Law returns which law was broken first.
 func (f *Failure) Law() string { return law(f.Broken) }
@@ -136,6 +140,28 @@ func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*exam
 	return x, nil
 }
 
+// examine examines a desk. One that does not end is left to itself, so that others are played.
+func (c *Campaign) examine(ctx context.Context, s *Scenario, shared bool) (*examination, error) {
+	if c.Patience <= 0 {
+		return examine(ctx, s, c.Store, shared)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var x *examination
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		x, err = examine(ctx, s, c.Store, shared)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return x, err
+	case <-time.After(c.Patience):
+		return &examination{broken: []string{fmt.Sprintf("%s: the desk has not ended after %s", lawEnd, c.Patience)}, coverage: Coverage{}}, nil
+	}
+}
+
 // engines is how many engines share the journal, where they can.
 func (s *Scenario) engines() (n int) {
 	for _, t := range s.Troubles {
@@ -198,7 +224,7 @@ func (c *Campaign) Run(ctx context.Context) (*Report, error) {
 	work := func() {
 		for i, more := take(); more; i, more = take() {
 			s := Generate(c.From + i)
-			x, err := examine(ctx, s, c.Store, c.Postgres > 0 && (i%c.Postgres == 0 || s.engines() > 1))
+			x, err := c.examine(ctx, s, c.Postgres > 0 && (i%c.Postgres == 0 || s.engines() > 1))
 			mu.Lock()
 			if err != nil {
 				if ctx.Err() == nil {
@@ -250,6 +276,9 @@ func (c *Campaign) Run(ctx context.Context) (*Report, error) {
 
 // shrink finds the smallest desk on which the same law is broken.
 func (c *Campaign) shrink(ctx context.Context, f *Failure) {
+	if f.Law() == lawEnd {
+		return // every try would take as long
+	}
 	shared := strings.Contains(f.Broken[0], string(Postgres))
 	f.Shrunk = Shrink(f.Scenario, func(s *Scenario) bool {
 		broken, err := Examine(ctx, s, c.Store, shared)

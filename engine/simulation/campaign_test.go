@@ -51,7 +51,7 @@ func TestSimulate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a desk is soon forgotten, and what it took with it
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
 	store := newStore(t)
-	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries}
+	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries, Patience: 10 * time.Minute}
 	if *seeds == 0 {
 		c.Seeds, c.Postgres = fixedSeeds, 50
 	}
@@ -99,6 +99,18 @@ func TestSimulate(t *testing.T) {
 			}
 		}
 		t.Error(text)
+	}
+}
+
+// TestCampaignTellsOfADeskThatDoesNotEnd gives desks no time at all.
+func TestCampaignTellsOfADeskThatDoesNotEnd(t *testing.T) {
+	c := simulation.Campaign{From: 1, Seeds: 2, Store: newStore(t), Shrink: 400, Patience: time.Nanosecond}
+	report, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Failures) != 2 || report.Failures[0].Law() != "end" || report.Failures[1].Scenario.Seed != 2 {
+		t.Errorf("two desks did not end, but these failures are told: %+v", report.Failures)
 	}
 }
 

@@ -24,6 +24,10 @@ import (
 // errDead is what an engine hears from its journal and its actions once it has been stopped.
 var errDead = errors.New("the engine was stopped here")
 
+// errAwake is what a caller hears that would sleep until a pause is over that the service asked for:
+// the clock stands still while anything works, so the caller gives up, and tries again later.
+var errAwake = errors.New("nothing sleeps while the clock stands still")
+
 // A process is an engine with its memory. After a stop the same process is launched again, and
 // knows only its journal.
 type process struct {
@@ -64,7 +68,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 	kept := mortalJournal{p.journal, p}
 	client, err := service.New(service.Options{
 		BaseURL: "http://127.0.0.1/v1", APIKey: service.Secret(w.desk.sandbox.APIKey()), MaxWait: -1, Now: w.clock, Transport: w.desk,
-		Sleep: func(context.Context, time.Duration) error { return nil },
+		Sleep: func(context.Context, time.Duration) error { return errAwake },
 	})
 	if err != nil {
 		return err
