@@ -70,16 +70,26 @@ type Finding struct {
 	// zero time does not bound.
 	Since, Until time.Time
 
+	// Exact says that CreatedAt is when the service says that it happened, so that a webhook of it
+	// was created at about that time.
+	Exact bool
+
 	Except   []string           // ids of recorded events of other changes
 	Identify func(Event) string // returns the identity of a recorded event
 }
+
+// erasedWithin is how far apart the times of a change and of a webhook of it may be, at most.
+const erasedWithin = 5 * time.Minute
 
 // Tells reports whether a recorded event is about the same change.
 func (f *Finding) Tells(e Event) bool {
 	if e.Type != f.Type || slices.Contains(f.Except, e.ID) || e.CreatedAt.Before(f.Since) || !f.Until.IsZero() && e.CreatedAt.After(f.Until) {
 		return false
 	}
-	// The content of an event may be erased, as when a person was forgotten. Then it counts as the
-	// same: losing it is better than answering twice.
-	return e.Data == nil || f.Identify(e) == f.Identity
+	if e.Data != nil {
+		return f.Identify(e) == f.Identity
+	}
+	// The content is erased: it was old, or a person was forgotten. The time must tell; in doubt the
+	// event counts as the same, because losing one is better than answering twice.
+	return !f.Exact || e.CreatedAt.Sub(f.CreatedAt).Abs() <= erasedWithin
 }

@@ -97,7 +97,7 @@ func (p *pass) opened(ctx context.Context, sp span, done, open map[string]bool) 
 			continue
 		}
 		if slices.Contains(sp.types, vocabulary.AttendanceOpened) && p.ripe(vocabulary.AttendanceOpened, a.OpenedAt) {
-			list = append(list, sighting{typ: vocabulary.AttendanceOpened, objects: attendanceObjects(&a), at: a.OpenedAt})
+			list = append(list, sighting{typ: vocabulary.AttendanceOpened, objects: attendanceObjects(&a), at: a.OpenedAt, exact: true})
 		}
 		if s, ripe := p.closing(sp, &a); ripe {
 			done[a.ID] = true
@@ -143,7 +143,7 @@ func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bo
 		return nil, false
 	}
 	if slices.Contains(sp.types, vocabulary.AttendanceClosed) && !at.Before(p.now.Add(-p.options.Most)) {
-		list = append(list, sighting{typ: vocabulary.AttendanceClosed, objects: attendanceObjects(a), at: at, since: a.OpenedAt.Add(-early)})
+		list = append(list, sighting{typ: vocabulary.AttendanceClosed, objects: attendanceObjects(a), at: at, exact: a.ClosedAt != nil, since: a.OpenedAt.Add(-early)})
 	}
 	return list, true
 }

@@ -27,6 +27,7 @@ type sighting struct {
 	mark     string // tells it from other changes of the same object
 
 	at           time.Time // when it happened
+	exact        bool      // the service says so; otherwise it is taken for as old as it may be
 	since, until time.Time // the earliest and latest time, if needed to match a recorded event
 	except       []string  // ids of events that record other such changes
 }
@@ -42,7 +43,7 @@ func (p *pass) finding(s *sighting) rules.Finding {
 		Event: rules.Event{
 			Workspace: p.options.Workspace, Type: s.typ, Tenant: p.tenant, CreatedAt: s.at, ReceivedAt: p.now, Data: data, Identity: profile.EventIdentity(s.typ, data),
 		},
-		Since: s.since, Until: s.until, Except: s.except,
+		Since: s.since, Until: s.until, Exact: s.exact, Except: s.except,
 		Identify: func(e rules.Event) string { return profile.EventIdentity(e.Type, e.Data) },
 	}
 	if f.Since.IsZero() {

@@ -165,7 +165,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 		if m.CreatedAt.Before(sp.since) || !slices.Contains(sp.types, typ) || !p.ripe(typ, m.CreatedAt) {
 			continue
 		}
-		list = append(list, sighting{typ: typ, objects: service.Objects{service.KindMessage: m.Raw, service.KindConversation: c.Raw}, at: m.CreatedAt})
+		list = append(list, sighting{typ: typ, objects: service.Objects{service.KindMessage: m.Raw, service.KindConversation: c.Raw}, at: m.CreatedAt, exact: true})
 	}
 	return p.offer(ctx, list)
 }

@@ -17,6 +17,7 @@ var foundTests = []test{
 	{"what happened at another time is something else", foundWhen},
 	{"what was found is known after a crash", foundCrash},
 	{"what was found is forgotten with the ids of events", foundPruned},
+	{"what was erased counts as what is found where it happened at that time", foundErased},
 	{"what was found is counted", foundCounted},
 	{"what was seen is kept, changed and forgotten", seenKept},
 	{"two engines tell and find the same: one of them records it", shareFound},
@@ -160,6 +161,19 @@ func foundPruned(c *check) {
 	seen, err = c.finder().Seen(c.Context(), ws, "card")
 	c.ok(err)
 	c.equal("seen", seen, map[string]string{})
+}
+
+func foundErased(c *check) {
+	c.finder()
+	c.accept(delivered("1", "a", "m1"))
+	c.finishLane(c.claimLane(noon, "a"))
+	c.pruneAll(at(keep + time.Hour))
+	when := func(about string, after time.Duration, exact bool) rules.Finding {
+		f := finding("a", about)
+		f.CreatedAt, f.Since, f.Exact = at(after), at(after-time.Hour), exact
+		return f
+	}
+	c.acceptFound([]bool{false, true, false}, when("m1", time.Minute, true), when("m2", 30*time.Minute, true), when("m3", 31*time.Minute, false))
 }
 
 func foundCounted(c *check) {
