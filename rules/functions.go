@@ -155,7 +155,7 @@ var functions = []*function{
 		call: timeText("time_until"),
 	},
 	{
-		Name: "human_active", Signature: "human_active(duration)", Doc: "whether a person of the team wrote in the conversation within the duration",
+		Name: "human_active", Signature: "human_active(duration)", Doc: "whether a person of the team wrote in the conversation within the duration. Where the newest thousand messages are all within it, the answer is yes",
 		arguments: []argumentKind{durationArgument}, needs: "conversation", reads: "messages:read", asks: true, result: Flag,
 		types: []any{new(func(string) bool), new(func(time.Duration) bool)},
 		call: func(e *Evaluation, args []any) (any, error) {
@@ -167,7 +167,7 @@ var functions = []*function{
 		},
 	},
 	{
-		Name: "customer_waiting", Signature: "customer_waiting()", Doc: "the time since the customer's oldest unanswered message; 0s when there is none",
+		Name: "customer_waiting", Signature: "customer_waiting()", Doc: "the time since the customer's oldest unanswered message among the newest thousand of the conversation; 0s when there is none",
 		needs: "conversation", reads: "messages:read", asks: true, result: Duration, types: []any{new(func() time.Duration)},
 		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.CustomerWaiting(e.ctx) },
 	},

@@ -39,8 +39,8 @@ func (d *Desk) HumanActive(ctx context.Context, conversation string, since time.
 
 // WaitingSince returns when the customer wrote the oldest message that the team has not answered;
 // the zero time if there is none. An automatic message is no answer. A message without a sender
-// counts as an answer. If there is no answer among the newest thousand messages, the oldest of
-// these counts.
+// counts as an answer. If there is no answer among the newest thousand messages, the
+// customer's oldest of these counts, if any.
 func (d *Desk) WaitingSince(ctx context.Context, conversation string) (time.Time, error) {
 	var since time.Time
 	n := 0

@@ -51,6 +51,17 @@ func (f *facts) noCard() { f.card, f.cardKnown, f.cardID, f.cardless = nil, true
 // refetch makes facts be fetched afresh.
 func (f *facts) refetch() { f.talkKnown, f.visitKnown, f.cardKnown = false, false, false }
 
+// lookBack is how many messages of a conversation are looked at, from the newest on.
+const lookBack = 1000
+
+// newest returns these messages, oldest first.
+func (t *talkState) newest() []said {
+	if t == nil {
+		return nil
+	}
+	return t.said[max(0, len(t.said)-lookBack):]
+}
+
 func (o *oracle) talkFact(f *facts) *talkState {
 	if !f.talkKnown {
 		f.talkKnown, f.talk = true, f.e.talk
@@ -189,11 +200,13 @@ func (o *oracle) evaluate(c *Cond, f *facts, results map[string]*occurrence) (ye
 		fact := o.talkFact(f)
 		return fact != nil && fact.sector == c.Text, fact != nil
 	case CondHumanActive:
-		return t != nil && slices.ContainsFunc(t.said, func(m said) bool { return m.by == "team" && !m.at.Before(o.now.Add(-c.For)) }), true
+		newest := t.newest()
+		return slices.ContainsFunc(newest, func(m said) bool { return m.by == "team" && !m.at.Before(o.now.Add(-c.For)) }) ||
+			len(newest) == lookBack && !newest[0].at.Before(o.now.Add(-c.For)), true
 	case CondWaiting:
 		since := o.now
-		for i := 0; t != nil && i < len(t.said); i++ {
-			switch m := t.said[i]; {
+		for _, m := range t.newest() {
+			switch {
 			case m.by == "team":
 				since = o.now
 			case m.by == "customer" && m.at.Before(since):
