@@ -358,7 +358,7 @@ func (d *desk) overtake(r *http.Request, body []byte) bool {
 // carryOut passes a changing call of a step to the service.
 func (d *desk) carryOut(step string, r *http.Request, body []byte) *answer {
 	out := d.serve(r, body)
-	for len(d.owners) < len(d.sandbox.Effects()) {
+	for len(d.owners) < d.sandbox.CountEffects() {
 		d.owners = append(d.owners, step)
 	}
 	return out

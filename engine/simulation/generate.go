@@ -190,7 +190,7 @@ func (g *generator) scenario(seed uint64) {
 }
 
 // bounded takes from: any away from rules that make cards where a schedule goes through all cards:
-// each tick could double them.
+// each tick could double them. On a large desk such a schedule ticks four times a day at most.
 func (g *generator) bounded() {
 	lists := [][]Rule{g.s.Rules, g.s.Other}
 	if !slices.ContainsFunc(slices.Concat(lists...), func(r Rule) bool { return r.When.Each == "cards" }) {
@@ -198,7 +198,11 @@ func (g *generator) bounded() {
 	}
 	for _, list := range lists {
 		for i := range list {
-			everyStep(list[i:i+1], func(s *Step) { list[i].FromAny = list[i].FromAny && s.Verb != "create_card" })
+			r := &list[i]
+			if g.large && r.When.Each == "cards" && r.When.Every > 0 {
+				r.When.Every = max(r.When.Every, 6*time.Hour)
+			}
+			everyStep(list[i:i+1], func(s *Step) { r.FromAny = r.FromAny && s.Verb != "create_card" })
 		}
 	}
 }

@@ -15,6 +15,13 @@ func (s *Sandbox) effect(c *call, object ID, kind string, before, after json.Raw
 	s.store.Effects = append(s.store.Effects, e)
 }
 
+// CountEffects returns how many changes were made through the API.
+func (s *Sandbox) CountEffects() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.store.Effects)
+}
+
 // Effects returns every change made through the API, in order.
 func (s *Sandbox) Effects() []Effect {
 	s.mu.RLock()
