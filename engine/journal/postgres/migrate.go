@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 //go:embed migrations/*.sql
@@ -30,8 +32,12 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, attached bool) error {
 	if err != nil {
 		return err
 	}
+	all, err := stored.Migrations(folder)
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
 	db := stdlib.OpenDBFromPool(pool)
-	p, err := goose.NewProvider(goose.DialectPostgres, db, folder, goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable))
+	p, err := goose.NewProvider(goose.DialectPostgres, db, nil, goose.WithDisableGlobalRegistry(true), goose.WithTableName(versionTable), goose.WithGoMigrations(all...))
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}

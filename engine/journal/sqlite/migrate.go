@@ -49,7 +49,11 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(withoutDrafts))
+	all, err := stored.Migrations(folder)
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(append(all, withoutDrafts)...))
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}

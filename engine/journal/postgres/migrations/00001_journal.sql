@@ -1,7 +1,6 @@
 -- Times are microseconds since 1970 in UTC; 0 is none. Lists and objects are JSON, in columns of texts, because the database's own types for it refuse texts
 -- that customers can write. Only engines.alive_until and commits.at are times of the database's clock.
 
--- +goose Up
 CREATE SEQUENCE quando.events_seq;
 CREATE TABLE quando.events (
 	seq         bigint  NOT NULL PRIMARY KEY,

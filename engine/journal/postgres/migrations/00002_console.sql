@@ -1,6 +1,5 @@
 -- Times are microseconds since 1970 in UTC, hours and days are numbers since then.
 
--- +goose Up
 -- What all rules of a workspace did, by the hour, and what each of them did, by six hours. Each engine counts in rows of its own, so that none waits for another; they
 -- are summed up when they are read. Those of engines that are gone are folded into the rows of engine 0.
 CREATE TABLE quando.counts (
@@ -75,9 +74,7 @@ CREATE TABLE quando.audit (
 	subject text   NOT NULL,
 	detail  text   NOT NULL
 );
--- +goose StatementBegin
 CREATE FUNCTION quando.audit_stays() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'what was audited is neither changed nor deleted'; END $$;
--- +goose StatementEnd
 CREATE TRIGGER audit_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON quando.audit FOR EACH STATEMENT EXECUTE FUNCTION quando.audit_stays();
 
 -- Runs that people look for by their state. Most runs are only ever running and done, and cost nothing here.

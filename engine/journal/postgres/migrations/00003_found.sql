@@ -1,6 +1,5 @@
 -- Times are microseconds since 1970 in UTC; 0 is none.
 
--- +goose Up
 -- Events that were found: what happened, between when and when, and which event told of it afterwards.
 CREATE TABLE quando.found (
 	seq       bigint NOT NULL PRIMARY KEY,

@@ -1,4 +1,3 @@
--- +goose Up
 -- A rule can be stopped in one lane alone.
 ALTER TABLE quando.holds ADD COLUMN lane text COLLATE "C" NOT NULL DEFAULT ''; -- empty is everywhere
 ALTER TABLE quando.holds DROP CONSTRAINT holds_pkey;

@@ -1,4 +1,3 @@
--- +goose Up
 -- Conversations to which nothing automatic is sent.
 CREATE TABLE quando.mutes (
 	workspace text   NOT NULL,

@@ -1,3 +1,2 @@
--- +goose Up
 -- Of many workspaces one may have few runs, which a list of its runs finds without reading those of the others.
 CREATE INDEX runs_workspace ON quando.runs (workspace, id);

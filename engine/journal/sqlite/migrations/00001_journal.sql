@@ -1,6 +1,5 @@
 -- Times are microseconds since 1970 in UTC; 0 is none. Lists and objects are JSON.
 
--- +goose Up
 CREATE TABLE events (
 	seq         INTEGER PRIMARY KEY AUTOINCREMENT,
 	workspace   TEXT    NOT NULL,

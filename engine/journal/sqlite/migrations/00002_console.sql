@@ -1,6 +1,5 @@
 -- Times are microseconds since 1970 in UTC, hours and days are numbers since then.
 
--- +goose Up
 -- What all rules of a workspace did, by the hour, and what each of them did, by six hours.
 CREATE TABLE counts (
 	hour      INTEGER NOT NULL,
@@ -68,12 +67,8 @@ CREATE TABLE audit (
 	subject TEXT    NOT NULL,
 	detail  TEXT    NOT NULL
 ) STRICT;
--- +goose StatementBegin
 CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'what was audited is not changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER audit_grows BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'what was audited is not deleted'); END;
--- +goose StatementEnd
 
 -- Runs that people look for by their state. Most runs are only ever running and done, and cost nothing here: two comparisons, where a list of states would be
 -- built for each of them.

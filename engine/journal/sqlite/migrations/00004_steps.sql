@@ -1,4 +1,3 @@
--- +goose Up
 -- A step is as long as what the service answers. Of a table without rowid, a row as long as that has pages of its own.
 ALTER TABLE steps RENAME TO steps_before;
 CREATE TABLE steps (

@@ -1,4 +1,3 @@
--- +goose Up
 -- Every index of a run costs as much as the run itself, and one whose order is that of ids which the service gives touches another page each time. So a run is found by its event, which
 -- comes in order, and by its rule: the key names both, and the events of a lane lead to its runs.
 ALTER TABLE runs RENAME TO runs_before;

@@ -1,4 +1,3 @@
--- +goose Up
 -- A rule can be stopped in one lane alone.
 ALTER TABLE holds RENAME TO holds_before;
 CREATE TABLE holds (

@@ -1,4 +1,3 @@
--- +goose Up
 -- Conversations to which nothing automatic is sent.
 CREATE TABLE mutes (
 	workspace TEXT    NOT NULL,
