@@ -83,6 +83,9 @@ type deskOptions struct {
 
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	t.Helper()
+	if !*atOnce {
+		desktest.InTurn(t, 3, "TestReloadsUnderLoad", "TestDeathAtEveryPoint", "TestFlakyJournal", "TestNobodyWaitsForCallThatIsOver", "TestVersionsDoNotWaitForEachOther", "TestWholeAtEveryMoment")
+	}
 	d := &desk{t: t, clock: desktest.NewClock(friday), file: filepath.Join(t.TempDir(), "journal.db")}
 	for _, f := range change {
 		f(&d.options)

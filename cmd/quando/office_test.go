@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -45,6 +46,7 @@ type office struct {
 // is known only when it has started.
 func newOffice(t *testing.T) *office {
 	t.Helper()
+	desktest.InTurn(t, 3, "TestFollow", "TestMCP", "TestBackupWhileRunning", "TestRunSignals", "TestRunReloads", "TestRunShared", "TestPauseUnderWay")
 	s, err := sandbox.New(sandbox.Options{Seed: 7, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
 		t.Fatal(err)

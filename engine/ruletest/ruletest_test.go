@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 // points alone.
 func tell(t *testing.T, text string, change ...func(*Options)) Result {
 	t.Helper()
+	desktest.InTurn(t, 4)
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
 	if problems.HasErrors() || len(set.Tests) != 1 {
 		t.Fatalf("%d tests, %v", len(set.Tests), problems)

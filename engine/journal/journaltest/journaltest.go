@@ -52,16 +52,24 @@ type Setup struct {
 	Beside func(t *testing.T, j Journal) Journal
 }
 
-// Run runs all tests.
+// Run runs all tests. The short form is for the race detector: of those that do one thing after
+// another it runs one in four.
 func Run(t *testing.T, s Setup) {
-	for _, test := range tests {
+	for i, test := range slices.Concat(concurrent, sequential) {
+		if testing.Short() && i >= len(concurrent) && i%4 != 0 {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			test.run(&check{T: t, Setup: s, Journal: s.Open(t)})
 		})
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, stopTests, muteTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
+// In the files of the concurrent ones, tests set goroutines against each other.
+var (
+	concurrent = slices.Concat(acceptTests, claimTests, saveTests, stopTests, muteTests, shareTests, foundTests, openTests)
+	sequential = slices.Concat(runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests)
+)
 
 type test struct {
 	name string
