@@ -44,10 +44,18 @@ test: export GOFLAGS := $(GOFLAGS) -trimpath -ldflags=-w $(if $(CI),-count=1)
 # Four times as much of it between two collections takes half the work, for some hundred megabytes.
 test: export GOGC := 400
 test: tools lint ## install what the tests need, then run them all; lint has vetted the code
+	$(MAKE) --no-print-directory -j 2 test-packages test-beside
+
+.PHONY: test-packages
+test-packages:
 	go test -vet=off -p $(PACKAGES) -parallel 8 -timeout 40m ./...
 	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m $$($(RACED))
-	go test -short -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
-	cd $(BENCH) && go test -timeout 40m ./... && go test -race -short -timeout 40m ./...
+
+# What leaves a processor idle on its own.
+.PHONY: test-beside
+test-beside:
+	go test -vet=off -short -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
+	cd $(BENCH) && go test -vet=off -timeout 40m ./... && go test -vet=off -race -short -timeout 40m ./...
 
 .PHONY: race
 race: tools ## run all tests with the race detector, in full; make test runs the short form of those with goroutines
@@ -252,8 +260,8 @@ looks: tools ## look at every page and state of the console in each language, at
 	go test -run 'InABrowser$$|^Test(EveryState|ProofForEverybody|Readers)$$' -count 1 -v -timeout 1h ./engine/console -looks
 
 .PHONY: faults
-faults: ## tell the stories of all examples, of the cookbook and of sixteen automations under every fault
-	go test -run '^Test(Stories|Together|Cookbook|Sixteen)$$' -count 1 -timeout 1h ./examples ./cmd/quando -faults
+faults: ## tell the stories of all examples, of the cookbook and of sixteen automations under every fault, and replay those of the examples
+	go test -run '^Test(Stories|Together|Cookbook|Sixteen)$$' -count 1 -timeout 1h ./examples ./cmd/quando ./engine/backtest -faults
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see the tests of the examples find each

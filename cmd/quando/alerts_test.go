@@ -97,6 +97,9 @@ var (
 // they ask for is in the metrics of an engine at work.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("works in another program, one thing after another")
+	}
 	promtool(t, "check", "rules", "../../deploy/prometheus-alerts.yaml")
 	promtool(t, "test", "rules", "../../deploy/prometheus-alerts.test.yaml", "../../deploy/prometheus-alerts-week.test.yaml")
 	expressions := make(map[string][]string)

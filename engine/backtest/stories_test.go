@@ -2,6 +2,7 @@ package backtest_test
 
 import (
 	"context"
+	"flag"
 	"io/fs"
 	"path"
 	"testing"
@@ -18,9 +19,11 @@ import (
 
 var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
 
-// TestStories runs the stories of every example, under every fault that they name, and replays each
-// with the rules as they were: the result equals the record, and nothing is missing. The engine is
-// stopped in some of the points; the tests of the examples stop it in all.
+var everyFault = flag.Bool("faults", false, "TestStories tells every story under every fault, instead of the first of each example")
+
+// TestStories runs the stories of every example, the first under every fault that it names, and
+// replays each with the rules as they were: the result equals the record, and nothing is missing.
+// The engine is stopped in some of the points; the tests of the examples stop it in all.
 func TestStories(t *testing.T) {
 	for _, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -30,9 +33,10 @@ func TestStories(t *testing.T) {
 			if testing.Short() {
 				tests = tests[:1]
 			}
-			for _, test := range tests {
+			for n, test := range tests {
 				t.Run(test.Name, func(t *testing.T) {
-					o := ruletest.Options{Set: set, NoFaults: testing.Short(), CrashEvery: 32, Look: func(told ruletest.Told) error {
+					faults := *everyFault || n == 0 && !testing.Short()
+					o := ruletest.Options{Set: set, NoFaults: !faults, CrashEvery: 32, Look: func(told ruletest.Told) error {
 						holds(t, told, set, test.Rules)
 						return nil
 					}}
