@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/engine/journal/migrations"
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
 
 // migrationLock is the advisory lock for migrations.
 const migrationLock = 0x7175616e646f // quando
@@ -28,11 +28,11 @@ const versionTable = "quando.goose_db_version"
 // During a rolling update engines of two versions share the database, so a schema that is one ahead
 // is accepted: a migration must leave everything in place that the previous version needs.
 func migrate(ctx context.Context, pool *pgxpool.Pool, attached bool) error {
-	folder, err := fs.Sub(migrations, "migrations")
+	folder, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return err
 	}
-	all, err := stored.Migrations(folder)
+	all, err := migrations.Read(folder)
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/quandohq/quando/engine/journal/migrations"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
 
 // migrate migrates a journal to the newest schema of this program. If attached to an engine's
 // journal it only checks the schema.
@@ -45,11 +46,11 @@ func migrate(ctx context.Context, db *sql.DB, attached bool) error {
 
 // provider returns the migrations of this program.
 func provider(db *sql.DB) (*goose.Provider, error) {
-	folder, err := fs.Sub(migrations, "migrations")
+	folder, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	all, err := stored.Migrations(folder)
+	all, err := migrations.Read(folder)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}

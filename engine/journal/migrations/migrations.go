@@ -1,4 +1,5 @@
-package stored
+// Package migrations reads how the tables of a journal came about. It knows no database.
+package migrations
 
 import (
 	"context"
@@ -10,9 +11,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Migrations returns the migrations of a folder. Each file is one; its statements are told apart by
+// Read returns the migrations of a folder. Each file is one; its statements are told apart by
 // the database itself, which costs a small part of what it costs to read them before.
-func Migrations(folder fs.FS) ([]*goose.Migration, error) {
+func Read(folder fs.FS) ([]*goose.Migration, error) {
 	files, err := fs.Glob(folder, "*.sql")
 	if err != nil {
 		return nil, err
