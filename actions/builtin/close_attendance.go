@@ -65,7 +65,7 @@ type closeBefore struct {
 
 // openAttendance returns which attendance of a conversation is open; empty if none is.
 func (d *desk) openAttendance(ctx context.Context, conversation string) (string, error) {
-	a, err := d.CurrentAttendance(ctx, conversation)
+	a, err := d.client.CurrentAttendance(ctx, conversation)
 	if err != nil || a == nil || a.Status == service.StatusClosed {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func (c closeCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (a
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	_, err = c.CloseAttendance(ctx, in.Conversation, in.Reason)
+	_, err = c.client.CloseAttendance(ctx, in.Conversation, in.Reason)
 	if isConflict(err) {
 		// Most likely it was closed a moment ago.
 		if now, lookErr := c.openAttendance(ctx, in.Conversation); lookErr == nil && now != before.Attendance {

@@ -102,7 +102,7 @@ func (c createCardCall) do(ctx context.Context, _ *actions.Step, i actions.Inten
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	card, err := c.CreateCard(ctx, in.Key, in.Card)
+	card, err := c.client.CreateCard(ctx, in.Key, in.Card)
 	if !isPending(err) {
 		if err != nil {
 			return actions.Receipt{}, err
@@ -147,7 +147,7 @@ func (d *desk) created(ctx context.Context, n service.NewCard, before createCard
 		if slices.Contains(before.Twins, card.ID) {
 			continue
 		}
-		whole, err := d.GetCard(ctx, card.ID)
+		whole, err := d.client.GetCard(ctx, card.ID)
 		return &whole, err
 	}
 	return nil, nil
@@ -165,7 +165,7 @@ func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[serv
 	q := service.CardQuery{Board: n.BoardID, Q: string(title[:min(len(title), maxCardSearch)]), Status: d.Profile().Cards.SearchStatus}
 	return func(yield func(service.Card, error) bool) {
 		seen := 0
-		for card, err := range d.Cards(ctx, q) {
+		for card, err := range d.client.Cards(ctx, q) {
 			if (err != nil || looksLike(card, n)) && !yield(card, err) {
 				return
 			}
@@ -188,7 +188,7 @@ func (c createCardCall) made(ctx context.Context, i actions.Intent, about action
 	if err != nil || about.Card == "" || slices.ContainsFunc(before.Twins, func(id string) bool { return sameID(id, about.Card) }) {
 		return false, err
 	}
-	card, err := c.GetCard(ctx, about.Card)
+	card, err := c.client.GetCard(ctx, about.Card)
 	return err == nil && looksLike(card, in.Card), err
 }
 

@@ -44,7 +44,7 @@ func planCreateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 	if wasCreated {
 		contact, err = d.contactOf(ctx, created)
 	} else {
-		contact, err = d.FindContact(ctx, a.text("phone"))
+		contact, err = d.client.FindContact(ctx, a.text("phone"))
 	}
 	if err != nil {
 		return actions.Next{}, err
@@ -61,7 +61,7 @@ func (d *desk) contactOf(ctx context.Context, r actions.Receipt) (*service.Conta
 	if err != nil {
 		return nil, err
 	}
-	contact, err := d.GetContact(ctx, answer.ID)
+	contact, err := d.client.GetContact(ctx, answer.ID)
 	return &contact, err
 }
 
@@ -91,10 +91,10 @@ func (c createContactCall) do(ctx context.Context, _ *actions.Step, i actions.In
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	contact, err := c.CreateContact(ctx, in)
+	contact, err := c.client.CreateContact(ctx, in)
 	if isConflict(err) {
 		// The same phone was added meanwhile: that contact serves as well.
-		if found, lookErr := c.FindContact(ctx, in.Phone); lookErr == nil && found != nil {
+		if found, lookErr := c.client.FindContact(ctx, in.Phone); lookErr == nil && found != nil {
 			contact, err = *found, nil
 		}
 	}
@@ -109,7 +109,7 @@ func (c createContactCall) settle(ctx context.Context, _ *actions.Step, i action
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	found, err := c.FindContact(ctx, in.Phone)
+	found, err := c.client.FindContact(ctx, in.Phone)
 	if err != nil {
 		return actions.Settlement{}, err
 	}

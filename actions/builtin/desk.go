@@ -29,7 +29,7 @@ func NewDesk(o Options) (*Desk, error) {
 
 // Probe returns nil if the service accepts the key.
 func (d *Desk) Probe(ctx context.Context) error {
-	_, err := d.desk.Me(ctx)
+	_, err := d.desk.client.Me(ctx)
 	return failedTo("ask who the key is", err)
 }
 

@@ -185,10 +185,10 @@ func (c *carried) readCard(ctx context.Context) error {
 	if raw := c.event.Object(service.KindCard); raw != nil && c.profile.IsWhole(service.KindCard, raw) {
 		return nil
 	}
-	if c.about.Card == "" || len(c.about.Card) > maxID || c.Client == nil {
+	if c.about.Card == "" || len(c.about.Card) > maxID || c.client == nil {
 		return nil
 	}
-	card, err := c.GetCard(ctx, c.about.Card)
+	card, err := c.client.GetCard(ctx, c.about.Card)
 	if err != nil {
 		if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) || actions.IsDenied(err) {
 			return nil

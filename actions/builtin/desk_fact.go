@@ -53,7 +53,7 @@ func (l *lookup) fact(ctx context.Context, name string) (map[string]any, error) 
 		if err := l.findContact(ctx); err != nil || l.about.Contact == "" {
 			return nil, err
 		}
-		c, err := l.GetContact(ctx, l.about.Contact)
+		c, err := l.client.GetContact(ctx, l.about.Contact)
 		if err := checkRead(service.KindContact, l.about.Contact, c.ID, err); err != nil {
 			return nil, err
 		}
@@ -78,21 +78,21 @@ func (l *lookup) fact(ctx context.Context, name string) (map[string]any, error) 
 }
 
 func (l *lookup) message(ctx context.Context) (service.Message, error) {
-	m, err := l.GetMessage(ctx, l.about.Message)
+	m, err := l.client.GetMessage(ctx, l.about.Message)
 	err = checkRead(service.KindMessage, l.about.Message, m.ID, err)
 	fillMissing(l.about, ofMessage(m))
 	return m, err
 }
 
 func (l *lookup) conversation(ctx context.Context) (service.Conversation, error) {
-	c, err := l.GetConversation(ctx, l.about.Conversation)
+	c, err := l.client.GetConversation(ctx, l.about.Conversation)
 	err = checkRead(service.KindConversation, l.about.Conversation, c.ID, err)
 	fillMissing(l.about, ofConversation(c))
 	return c, err
 }
 
 func (l *lookup) card(ctx context.Context) (service.Card, error) {
-	c, err := l.GetCard(ctx, l.about.Card)
+	c, err := l.client.GetCard(ctx, l.about.Card)
 	err = checkRead(service.KindCard, l.about.Card, c.ID, err)
 	fillMissing(l.about, ofCard(c))
 	return c, err
@@ -108,7 +108,7 @@ func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 	}
 	switch {
 	case l.about.Attendance != "": // a card may have named it
-		a, err := l.GetAttendance(ctx, l.about.Attendance)
+		a, err := l.client.GetAttendance(ctx, l.about.Attendance)
 		if err := checkRead(service.KindAttendance, l.about.Attendance, a.ID, err); err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 	case l.about.Conversation == "":
 		return nil, nil
 	}
-	current, err := l.CurrentAttendance(ctx, l.about.Conversation)
+	current, err := l.client.CurrentAttendance(ctx, l.about.Conversation)
 	if err != nil {
 		return nil, failedToRead(service.KindConversation, l.about.Conversation, err)
 	}

@@ -96,19 +96,19 @@ func (f *filters) list(ctx context.Context, each string) iter.Seq2[listed, error
 	var list iter.Seq2[listed, error]
 	switch each {
 	case "attendances":
-		list = listOfObjects(f.Attendances(ctx, f.attendances(ctx)), func(a service.Attendance) listed {
+		list = listOfObjects(f.client.Attendances(ctx, f.attendances(ctx)), func(a service.Attendance) listed {
 			return listed{a.ID, ofAttendance(a), "attendance", a.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Attendance(ctx, a) }}
 		})
 	case "conversations":
-		list = listOfObjects(f.Conversations(ctx, f.conversations(ctx)), func(c service.Conversation) listed {
+		list = listOfObjects(f.client.Conversations(ctx, f.conversations(ctx)), func(c service.Conversation) listed {
 			return listed{c.ID, ofConversation(c), "conversation", c.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Conversation(ctx, c) }}
 		})
 	case "contacts":
-		list = listOfObjects(f.Contacts(ctx, f.contacts(ctx)), func(c service.Contact) listed {
+		list = listOfObjects(f.client.Contacts(ctx, f.contacts(ctx)), func(c service.Contact) listed {
 			return listed{c.ID, actions.Subject{Contact: c.ID}, "contact", c.Raw, func(context.Context) (map[string]any, error) { return f.facts.Contact(c), nil }}
 		})
 	case "cards":
-		list = listOfObjects(f.Cards(ctx, f.cards(ctx)), func(c service.Card) listed {
+		list = listOfObjects(f.client.Cards(ctx, f.cards(ctx)), func(c service.Card) listed {
 			return listed{c.ID, ofCard(c), "card", c.Raw, func(ctx context.Context) (map[string]any, error) { return f.facts.Card(ctx, c) }}
 		})
 	}

@@ -19,7 +19,7 @@ const maxLookBack = 1000
 // beyond the newest thousand messages.
 func (d *Desk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
 	n := 0
-	for m, err := range d.desk.Messages(ctx, conversation, "") {
+	for m, err := range d.desk.client.Messages(ctx, conversation, "") {
 		if err != nil {
 			return false, failedToRead(service.KindConversation, conversation, err)
 		}
@@ -44,7 +44,7 @@ func (d *Desk) HumanActive(ctx context.Context, conversation string, since time.
 func (d *Desk) WaitingSince(ctx context.Context, conversation string) (time.Time, error) {
 	var since time.Time
 	n := 0
-	for m, err := range d.desk.Messages(ctx, conversation, "") {
+	for m, err := range d.desk.client.Messages(ctx, conversation, "") {
 		if err != nil {
 			return time.Time{}, failedToRead(service.KindConversation, conversation, err)
 		}
@@ -67,7 +67,7 @@ func (d *Desk) WaitingSince(ctx context.Context, conversation string) (time.Time
 func (d *Desk) Received(ctx context.Context, conversation string, since time.Time) ([]rules.Event, error) {
 	var list []rules.Event
 	n := 0
-	for m, err := range d.desk.Messages(ctx, conversation, "") {
+	for m, err := range d.desk.client.Messages(ctx, conversation, "") {
 		if err != nil {
 			return nil, failedToRead(service.KindConversation, conversation, err)
 		}

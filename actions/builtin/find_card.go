@@ -44,7 +44,7 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 		return actions.Next{}, err
 	}
 	q.Limit = 2 // enough to know whether there is exactly one
-	page, err := d.ListCards(ctx, q)
+	page, err := d.client.ListCards(ctx, q)
 	if err != nil {
 		return actions.Next{}, err
 	}

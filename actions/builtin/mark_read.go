@@ -29,7 +29,7 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	if err != nil {
 		return actions.Next{}, err
 	}
-	c, err := d.GetConversation(ctx, id)
+	c, err := d.client.GetConversation(ctx, id)
 	switch {
 	case err != nil && !actions.IsDenied(classify(err)):
 		return actions.Next{}, err
@@ -53,7 +53,7 @@ func (c markReadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	if err := c.MarkRead(ctx, in.Conversation); err != nil {
+	if err := c.client.MarkRead(ctx, in.Conversation); err != nil {
 		return actions.Receipt{}, err
 	}
 	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: encodeSet(map[string]any{"unread": false})}), nil

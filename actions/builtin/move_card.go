@@ -39,7 +39,7 @@ func planMoveCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	if err != nil {
 		return actions.Next{}, err
 	}
-	card, err := d.GetCard(ctx, id)
+	card, err := d.client.GetCard(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -126,7 +126,7 @@ func (c moveCardCall) do(ctx context.Context, s *actions.Step, i actions.Intent)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	card, err := c.MoveCard(ctx, in.Key, in.Card, in.Version, in.Stage)
+	card, err := c.client.MoveCard(ctx, in.Key, in.Card, in.Version, in.Stage)
 	if isPending(err) {
 		return c.afterPending(ctx, s, i, err)
 	}
@@ -156,7 +156,7 @@ func (c moveCardCall) settle(ctx context.Context, s *actions.Step, i actions.Int
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	card, err := c.GetCard(ctx, in.Card)
+	card, err := c.client.GetCard(ctx, in.Card)
 	switch {
 	case err != nil:
 		return actions.Settlement{}, err
@@ -186,7 +186,7 @@ func (d *desk) cardAfter(ctx context.Context, id string, card service.Card) serv
 		return card
 	}
 	// The change has been made, so a card that cannot be read must not fail it.
-	if read, err := d.GetCard(ctx, id); err == nil {
+	if read, err := d.client.GetCard(ctx, id); err == nil {
 		return read
 	}
 	return service.Card{ID: id}

@@ -60,7 +60,7 @@ func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.
 	if err != nil {
 		return nil, actions.Next{}, err
 	}
-	found, err := d.FindConversation(ctx, request.LookUp, request.ChannelID)
+	found, err := d.client.FindConversation(ctx, request.LookUp, request.ChannelID)
 	if found != nil || err != nil {
 		return found, actions.Next{}, err
 	}
@@ -86,7 +86,7 @@ func (d *desk) conversationOf(ctx context.Context, s *actions.Step) (string, err
 	if err != nil {
 		return "", err
 	}
-	found, err := d.FindConversation(ctx, request.LookUp, request.ChannelID)
+	found, err := d.client.FindConversation(ctx, request.LookUp, request.ChannelID)
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +144,7 @@ func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
 		if out.ContactID, err = a.requiredText("contact"); err != nil {
 			return out, err
 		}
-		contact, err := d.GetContact(ctx, out.ContactID)
+		contact, err := d.client.GetContact(ctx, out.ContactID)
 		if err != nil {
 			return out, err
 		}
@@ -171,13 +171,13 @@ func (c openCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	conversation, err := c.CreateConversation(ctx, in.NewConversation)
+	conversation, err := c.client.CreateConversation(ctx, in.NewConversation)
 	if err == nil {
 		return c.opened(conversation), nil
 	}
 	if isConflict(err) {
 		// It was opened meanwhile: that conversation serves as well.
-		if found, lookErr := c.FindConversation(ctx, in.LookUp, in.ChannelID); lookErr == nil && found != nil {
+		if found, lookErr := c.client.FindConversation(ctx, in.LookUp, in.ChannelID); lookErr == nil && found != nil {
 			return c.opened(*found), nil
 		}
 	}
@@ -189,7 +189,7 @@ func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	found, err := c.FindConversation(ctx, in.LookUp, in.ChannelID)
+	found, err := c.client.FindConversation(ctx, in.LookUp, in.ChannelID)
 	if err != nil {
 		return actions.Settlement{}, err
 	}
@@ -205,7 +205,7 @@ func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 	if err != nil || about.Conversation == "" {
 		return false, err
 	}
-	found, err := c.FindConversation(ctx, in.LookUp, in.ChannelID)
+	found, err := c.client.FindConversation(ctx, in.LookUp, in.ChannelID)
 	return found != nil && sameID(found.ID, about.Conversation), err
 }
 

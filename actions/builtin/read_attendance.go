@@ -28,7 +28,7 @@ func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.
 		if err != nil {
 			return actions.Next{}, err
 		}
-		attendance, err := d.GetAttendance(ctx, id)
+		attendance, err := d.client.GetAttendance(ctx, id)
 		if err != nil {
 			return actions.Next{}, err
 		}
@@ -38,7 +38,7 @@ func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.
 	if err != nil {
 		return actions.Next{}, err
 	}
-	current, err := d.CurrentAttendance(ctx, conversation)
+	current, err := d.client.CurrentAttendance(ctx, conversation)
 	if err != nil || current == nil {
 		return read[any](nil, err)
 	}
@@ -58,7 +58,7 @@ func planReadAssignments(ctx context.Context, d *desk, s *actions.Step) (actions
 	if err != nil {
 		return actions.Next{}, err
 	}
-	history, err := d.ListAssignments(ctx, id)
+	history, err := d.client.ListAssignments(ctx, id)
 	list := make([]any, len(history))
 	for i, entry := range history {
 		list[i] = d.facts.Assignment(entry)

@@ -22,6 +22,6 @@ func planReadContact(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	if err != nil {
 		return actions.Next{}, err
 	}
-	contact, err := d.GetContact(ctx, id)
+	contact, err := d.client.GetContact(ctx, id)
 	return read(d.facts.Contact(contact), err)
 }

@@ -20,7 +20,7 @@ func planReadConversation(ctx context.Context, d *desk, s *actions.Step) (action
 	if err != nil {
 		return actions.Next{}, err
 	}
-	conversation, err := d.GetConversation(ctx, id)
+	conversation, err := d.client.GetConversation(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -35,7 +35,7 @@ func planReadMessages(ctx context.Context, d *desk, s *actions.Step) (actions.Ne
 	if q.Limit == 0 {
 		q.Limit = 30
 	}
-	page, err := d.ListMessages(ctx, id, q)
+	page, err := d.client.ListMessages(ctx, id, q)
 	if err != nil {
 		return actions.Next{}, err
 	}

@@ -37,6 +37,6 @@ func planReadReport(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 	if q.User, err = d.id(ctx, a, "person", service.KindPerson); err != nil {
 		return actions.Next{}, err
 	}
-	report, err := d.AttendanceReport(ctx, q)
+	report, err := d.client.AttendanceReport(ctx, q)
 	return read(d.facts.Report(report), err)
 }

@@ -107,7 +107,7 @@ func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 			return actions.Receipt{}, err
 		}
 	}
-	m, err := c.SendMessage(ctx, in.Conversation, in.Message)
+	m, err := c.client.SendMessage(ctx, in.Conversation, in.Message)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -160,7 +160,7 @@ func (c sendCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 	if err != nil || about.Message == "" {
 		return false, err
 	}
-	m, err := c.GetMessage(ctx, about.Message)
+	m, err := c.client.GetMessage(ctx, about.Message)
 	return err == nil && sameID(m.ClientID, in.Message.ClientID), err
 }
 
@@ -231,7 +231,7 @@ func (c uploadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (
 		return actions.Receipt{}, err
 	}
 	defer func() { _ = f.Close() }()
-	m, err := c.UploadMedia(ctx, service.File{Name: path.Base(in.File), Size: size, Content: f})
+	m, err := c.client.UploadMedia(ctx, service.File{Name: path.Base(in.File), Size: size, Content: f})
 	if err != nil {
 		return actions.Receipt{}, err
 	}

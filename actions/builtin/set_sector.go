@@ -38,7 +38,7 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 			return actions.Next{}, err
 		}
 	}
-	conversation, err := d.GetConversation(ctx, id)
+	conversation, err := d.client.GetConversation(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -74,7 +74,7 @@ func (c sectorCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (
 	if in.Sector != "" {
 		change.SectorID = service.Set(in.Sector)
 	}
-	if _, err := c.SetSector(ctx, in.Conversation, change); err != nil {
+	if _, err := c.client.SetSector(ctx, in.Conversation, change); err != nil {
 		return actions.Receipt{}, err
 	}
 	return in.receipt(), nil
@@ -85,7 +85,7 @@ func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Inten
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	now, err := c.GetConversation(ctx, in.Conversation)
+	now, err := c.client.GetConversation(ctx, in.Conversation)
 	switch {
 	case err != nil:
 		return actions.Settlement{}, err

@@ -86,11 +86,11 @@ func (d *desk) planTransferTo(ctx context.Context, s *actions.Step, request tran
 
 // responsible reads who is responsible for a conversation, with a digest of its history.
 func (d *desk) responsible(ctx context.Context, id string) (service.Conversation, transferBefore, error) {
-	c, err := d.GetConversation(ctx, id)
+	c, err := d.client.GetConversation(ctx, id)
 	if err != nil {
 		return c, transferBefore{}, err
 	}
-	history, err := d.ListAssignments(ctx, id)
+	history, err := d.client.ListAssignments(ctx, id)
 	if err != nil {
 		return c, transferBefore{}, err
 	}
@@ -106,7 +106,7 @@ func (c transferCall) do(ctx context.Context, _ *actions.Step, i actions.Intent)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	if _, err := c.TransferConversation(ctx, in.Conversation, in.To); err != nil {
+	if _, err := c.client.TransferConversation(ctx, in.Conversation, in.To); err != nil {
 		return actions.Receipt{}, err
 	}
 	return in.receipt(), nil

@@ -43,7 +43,7 @@ func planUpdateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 	if err != nil {
 		return actions.Next{}, err
 	}
-	card, err := d.GetCard(ctx, id)
+	card, err := d.client.GetCard(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -140,7 +140,7 @@ func (c patchCardCall) do(ctx context.Context, _ *actions.Step, i actions.Intent
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	card, err := c.UpdateCard(ctx, in.Card, in.Version, in.Patch)
+	card, err := c.client.UpdateCard(ctx, in.Card, in.Version, in.Patch)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
@@ -152,7 +152,7 @@ func (c patchCardCall) settle(ctx context.Context, _ *actions.Step, i actions.In
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	card, err := c.GetCard(ctx, in.Card)
+	card, err := c.client.GetCard(ctx, in.Card)
 	if err != nil {
 		return actions.Settlement{}, err
 	}

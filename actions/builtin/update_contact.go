@@ -41,7 +41,7 @@ func planUpdateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 	if err != nil {
 		return actions.Next{}, err
 	}
-	contact, err := d.GetContact(ctx, id)
+	contact, err := d.client.GetContact(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -133,12 +133,12 @@ func (c patchContactCall) do(ctx context.Context, _ *actions.Step, i actions.Int
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	now, err := c.UpdateContact(ctx, in.Contact, in.Patch)
+	now, err := c.client.UpdateContact(ctx, in.Contact, in.Patch)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	if in.Labels != nil || now.ID == "" {
-		if read, err := c.GetContact(ctx, in.Contact); err == nil {
+		if read, err := c.client.GetContact(ctx, in.Contact); err == nil {
 			now = read
 		}
 	}
@@ -150,7 +150,7 @@ func (c patchContactCall) settle(ctx context.Context, _ *actions.Step, i actions
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	now, err := c.GetContact(ctx, in.Contact)
+	now, err := c.client.GetContact(ctx, in.Contact)
 	if err != nil {
 		return actions.Settlement{}, err
 	}

@@ -35,7 +35,7 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 	if err != nil {
 		return actions.Next{}, err
 	}
-	now, err := d.GetConversation(ctx, id)
+	now, err := d.client.GetConversation(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -84,7 +84,7 @@ func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, chan
 	if err != nil {
 		return actions.Next{}, err
 	}
-	conversation, err := d.GetConversation(ctx, id)
+	conversation, err := d.client.GetConversation(ctx, id)
 	if err != nil {
 		return actions.Next{}, err
 	}
@@ -105,14 +105,14 @@ func (c patchConversationCall) do(ctx context.Context, _ *actions.Step, i action
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	now, err := c.UpdateConversation(ctx, in.Conversation, in.Patch)
+	now, err := c.client.UpdateConversation(ctx, in.Conversation, in.Patch)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	if in.Labels != nil {
 		// If the conversation cannot be read back, the answer is used; failing that, the next plan reads
 		// it.
-		if read, err := c.GetConversation(ctx, in.Conversation); err == nil {
+		if read, err := c.client.GetConversation(ctx, in.Conversation); err == nil {
 			now = read
 		}
 	}
@@ -124,7 +124,7 @@ func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i ac
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	now, err := c.GetConversation(ctx, in.Conversation)
+	now, err := c.client.GetConversation(ctx, in.Conversation)
 	if err != nil {
 		return actions.Settlement{}, err
 	}

@@ -160,16 +160,16 @@ func sameID(a, b string) bool { return a != "" && plain.FoldUUID(a) == plain.Fol
 
 // A desk is what the verbs and their calls share.
 type desk struct {
-	*service.Client // nil if there is no service to ask
-	profile         *service.Profile
-	directory       *service.Directory
-	facts           *Facts
-	media           fs.FS
-	people          service.People
-	location        *time.Location
-	outside         *outside
-	calls           map[string]call
-	hiddenFields    map[string]bool // what calls set and no event shows
+	client       *service.Client // nil if there is no service to ask
+	profile      *service.Profile
+	directory    *service.Directory
+	facts        *Facts
+	media        fs.FS
+	people       service.People
+	location     *time.Location
+	outside      *outside
+	calls        map[string]call
+	hiddenFields map[string]bool // what calls set and no event shows
 }
 
 // Profile says how the service's objects are decoded.
@@ -179,7 +179,7 @@ func newDesk(o Options) (*desk, error) {
 	if o.Client == nil {
 		return nil, errors.New("builtin: a client is required")
 	}
-	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, people: o.People, location: o.Location, calls: map[string]call{}}
+	d := &desk{client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, people: o.People, location: o.Location, calls: map[string]call{}}
 	d.hiddenFields = hiddenFields(d.profile)
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)

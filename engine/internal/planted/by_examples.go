@@ -17,15 +17,15 @@ var byExamples = []Bug{
 		{"engine/judge.go", `limit > 0 && age > limit {`, `limit < 0 && age > limit {`},
 	}},
 	{Name: "every try of a message has a client_id of its own", Edits: []Edit{
-		{"actions/builtin/send_message.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
-	m, err := c.SendMessage(`},
+		{"actions/builtin/send_message.go", `	m, err := c.client.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
+	m, err := c.client.SendMessage(`},
 		{"actions/builtin/send_message.go", `	"github.com/quandohq/quando/actions"
 `, `	"github.com/google/uuid"
 	"github.com/quandohq/quando/actions"
 `},
 	}},
 	{Name: "every try of a new card has a key of its own", Edits: []Edit{
-		{"actions/builtin/create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
+		{"actions/builtin/create_card.go", `c.client.CreateCard(ctx, in.Key, in.Card)`, `c.client.CreateCard(ctx, rand.Text(), in.Card)`},
 		{"actions/builtin/create_card.go", `	"context"
 `, `	"context"
 	"crypto/rand"
