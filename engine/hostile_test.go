@@ -54,6 +54,9 @@ func hostile(n int) map[string]string {
 // TestHostileEvents shows that any event of 123 KiB is received, decided, followed and explained at
 // a bounded cost.
 func TestHostileEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts what one event after another costs")
+	}
 	d := newDesk(t, `
 rules:
   - id: it

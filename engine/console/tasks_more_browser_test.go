@@ -62,7 +62,7 @@ func (d *desk) changed(kind, text string) (n int) {
 func TestTheSurvey(t *testing.T) {
 	needsBrowser(t)
 	task{
-		name: "the survey", way: "mouse", most: 40,
+		name: "the survey", most: 40,
 		builds: []action{
 			fill("Name of the rule", "How did we do"),
 			press("a customer writes"),
@@ -135,7 +135,7 @@ func TestTheSurvey(t *testing.T) {
 func TestTheDailyReport(t *testing.T) {
 	needsBrowser(t)
 	task{
-		name: "the daily report", way: "phone", most: 30,
+		name: "the daily report", most: 30,
 		builds: []action{
 			fill("Name of the rule", "What is open at six"),
 			press("by the clock"),
@@ -189,7 +189,7 @@ const shifts = `calendars:
 func TestVIPRouting(t *testing.T) {
 	needsBrowser(t)
 	task{
-		name: "the VIP routing by shift", way: "keyboard", most: 30,
+		name: "the VIP routing by shift", most: 30,
 		needs: func(d *desk) {
 			d.write("shifts.yaml", shifts)
 			if err := d.AddState([]byte(`{"contacts": [{"name": "Marina Souza", "phone": "` + marina + `", "labels": ["vip"]}]}`)); err != nil {
@@ -241,7 +241,7 @@ func TestVIPRouting(t *testing.T) {
 func TestTheCanary(t *testing.T) {
 	needsBrowser(t)
 	task{
-		name: "the canary", way: "mouse", most: 20,
+		name: "the canary", most: 20,
 		builds: []action{
 			fill("Name of the rule", "Try the away reply"),
 			press("+ Add a step"),
