@@ -58,5 +58,5 @@ func TestCookbook(t *testing.T) {
 			t.Errorf("no story is about %s", id)
 		}
 	}
-	tell(t, set)
+	tell(t, set, true)
 }

@@ -14,7 +14,8 @@ import (
 
 var everyFault = flag.Bool("faults", false, "tell all stories under every fault that they name, instead of the first of every second example")
 
-// TestStories runs the tests of every example, the first of each under every fault that it names.
+// TestStories runs the tests of every example, the first of every second one under every fault that
+// it names.
 func TestStories(t *testing.T) {
 	for i, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {
