@@ -54,7 +54,7 @@ func hostile(n int) map[string]string {
 // TestHostileEvents shows that any event of 123 KiB is received, decided, followed and explained at
 // a bounded cost.
 func TestHostileEvents(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() && !*atOnce {
 		t.Skip("counts what one event after another costs")
 	}
 	d := newDesk(t, `

@@ -45,7 +45,7 @@ func TestLiveListsStay(t *testing.T) {
 	b.until(`/^[0-9]+ new · show$/.test(document.querySelector(".news").textContent)`)
 	look(b, "note clicks", chromedp.Evaluate[bool](`document.addEventListener("click", (e) => { if (e.target.closest("[data-row]")) { e.preventDefault(); window.hit = e.target.closest("[data-row]").dataset.row; } }, true), true`))
 	missed := 0
-	for i := range 40 {
+	for i := range 100 {
 		at := look(b, "aim", chromedp.Evaluate[[]float64](fmt.Sprintf(`(() => { window.hit = ""; const row = document.querySelectorAll("[data-row]")[%d]; const box = row.querySelector("a").getBoundingClientRect();
 			return [box.x + box.width / 2, box.y + box.height / 2, Number(row.dataset.row.slice(1))]; })()`, i%12)))
 		time.Sleep(50 * time.Millisecond) // some updates
@@ -56,7 +56,7 @@ func TestLiveListsStay(t *testing.T) {
 		}
 	}
 	if missed > 0 {
-		t.Errorf("%d of 40 clicks opened something else", missed)
+		t.Errorf("%d of 100 clicks opened something else", missed)
 	}
 
 	// The focus and what is read stay, also far down.
