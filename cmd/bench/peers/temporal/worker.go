@@ -81,16 +81,16 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 	return nil
 }
 
-// A door accepts deliveries. It acknowledges one when the server has recorded the workflow's start,
+// A receiver accepts deliveries. It acknowledges one when the server has recorded the workflow's start,
 // and a repeat starts nothing.
-type door struct {
+type receiver struct {
 	temporal client.Client
 	secret   []byte
 	eager    bool // a workflow goes to the worker of this process, without a search by the server
 }
 
 // signed reports whether the service has signed a delivery, within the last five minutes.
-func (d door) signed(h http.Header, body []byte) bool {
+func (d receiver) signed(h http.Header, body []byte) bool {
 	timestamp := h.Get("X-Service-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute {
@@ -107,7 +107,7 @@ func (d door) signed(h http.Header, body []byte) bool {
 	return hmac.Equal(given, mac.Sum(nil))
 }
 
-func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil {
 		http.Error(w, "not read", http.StatusBadRequest)
@@ -168,7 +168,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return http.Serve(l, door{c, []byte(os.Getenv("SECRET")), os.Getenv("EAGER") == "true"})
+	return http.Serve(l, receiver{c, []byte(os.Getenv("SECRET")), os.Getenv("EAGER") == "true"})
 }
 
 // untilItWorks waits for the server to come up, and for the port of a worker whose server was

@@ -42,7 +42,7 @@ type metrics struct {
 
 var _ engine.Observer = (*metrics)(nil)
 
-// outcomes of deliveries. They are shown from the start, so that the first refusal is a rise.
+// outcomes of deliveries. They are shown from the start, so that the first refusal is an increase.
 var outcomes = []webhook.Outcome{
 	webhook.Recorded, webhook.Duplicate, webhook.NoSecret, webhook.Unsigned, webhook.Forged, webhook.Stale, webhook.Early, webhook.TooLarge,
 	webhook.NotAnEvent, webhook.Mismatch, webhook.Interrupted, webhook.Crowded, webhook.Unavailable,
