@@ -309,7 +309,9 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	return respond(r, out), nil
 }
 
-// edit has a person edit the card that a call is about to change, if the scenario says so.
+// edit has a person edit the card that a call is about to change, if the scenario says so. On an
+// exact desk it is the title, which no rule changes: a rule whose call may have come does not
+// overwrite what a person has written since.
 func (d *desk) edit(r *http.Request) {
 	path, about := strings.CutPrefix(r.URL.Path, "/v1/kanban/cards/")
 	if !about {
@@ -321,7 +323,13 @@ func (d *desk) edit(r *http.Request) {
 	}
 	d.world.outcome.Coverage[[2]string{d.verb, TroubleEdit}]++
 	card, _, _ := strings.Cut(path, "/")
-	_, _ = d.sandbox.EditCard(sandbox.EditCard{Card: card, Description: fmt.Sprintf("seen %d times", d.cardCalls), Person: People[0]}) // perhaps there is no such card
+	edit := sandbox.EditCard{Card: card, Person: People[0]}
+	if seen := fmt.Sprintf("seen %d times", d.cardCalls); d.world.scenario.Exact {
+		edit.Title = seen
+	} else {
+		edit.Description = seen
+	}
+	_, _ = d.sandbox.EditCard(edit) // perhaps there is no such card
 }
 
 // overtake has a person move the card that a call is about to move, if the scenario says so and the

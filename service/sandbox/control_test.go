@@ -148,6 +148,10 @@ func TestControl(t *testing.T) {
 		if edited.text("description") != "they called" || edited.text("version") == r.text("version") {
 			t.Errorf("card %s", edited.body)
 		}
+		renamed := d.act("POST /cards/edit", m{"card": "Offer", "title": "Two chairs", "person": "Ana"}).want(200)
+		if renamed.text("title") != "Two chairs" || renamed.text("description") != "they called" || renamed.text("version") == edited.text("version") {
+			t.Errorf("card %s", renamed.body)
+		}
 		d.act("POST /cards/edit", m{"card": "Offr", "description": "x"}).code(404, "not_found")
 	})
 	d.run(t, "an overview", func(t *testing.T) {
@@ -164,7 +168,7 @@ func TestControl(t *testing.T) {
 		if conversation.Name != "Ana Lima" || conversation.Phone != "+5511988887777" || conversation.Channel != "Main" || conversation.Open || conversation.Sector != "Supervisors" {
 			t.Errorf("conversation %+v", conversation)
 		}
-		if card.Title != "Offer" || card.Board != "Sales" || card.Stage != "Follow-up" || len(card.Stages) != 4 || card.Conversation != conversation.ID || card.Contact != "Ana Lima" {
+		if card.Title != "Two chairs" || card.Board != "Sales" || card.Stage != "Follow-up" || len(card.Stages) != 4 || card.Conversation != conversation.ID || card.Contact != "Ana Lima" {
 			t.Errorf("card %+v", card)
 		}
 		if len(o.People) != 3 || len(o.Faults) != 1 || o.Faults[0].Kind != "status_after" || strings.Contains(d.act("GET /overview", nil).want(200).text("faults"), "status") {

@@ -227,14 +227,16 @@ func (s *Sandbox) MoveCard(m MoveCard) (Card, error) {
 	return *card, nil
 }
 
-// EditCard is an edit of a card by a member of the team.
+// EditCard is an edit of a card by a member of the team: of its title, of its description, or of
+// both.
 type EditCard struct {
 	Card        string `json:"card"`
-	Description string `json:"description"`
+	Title       string `json:"title"`       // the old one stays if it is empty
+	Description string `json:"description"` // the old one stays if only the title is given
 	Person      string `json:"person"`
 }
 
-// EditCard changes a card's description, as a member of the team. It may edit private cards.
+// EditCard changes a card's title or description, as a member of the team. It may edit private cards.
 func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +248,12 @@ func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 		return Card{}, err
 	}
 	s.store.PutCard(card, func() {
-		card.Description = Optional(m.Description)
+		if m.Title != "" {
+			card.Title = m.Title
+		}
+		if m.Description != "" || m.Title == "" {
+			card.Description = Optional(m.Description)
+		}
 		card.Version++
 		card.UpdatedAt = s.now()
 	})
