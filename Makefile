@@ -34,6 +34,11 @@ AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|T
 # sources, so that none is left out.
 RACED = grep -rlE --include='*.go' '\b(sync|atomic)\.[A-Z]|^\s*go [a-zA-Z]' . | grep -v '^\./$(BENCH)/' | xargs -n 1 dirname | sort -u
 
+# Prints where tests write: their files outlive no test, so they need no disk where the machine has
+# memory for them and lets programs run there. What go builds is larger, and stays on the disk.
+IN_MEMORY = probe=$$(mktemp -p /dev/shm 2> /dev/null) && echo '\#!/bin/sh' > $$probe && chmod +x $$probe && $$probe && \
+	test $$(df -k --output=avail /dev/shm | tail -n 1) -gt 4000000 && echo /dev/shm || echo $${TMPDIR:-/tmp}; rm -f $$probe
+
 .PHONY: test
 test: export QUANDO_LEFT_OUT = $(shell $(ABSENT))
 # Without the paths of this folder in it, what another checkout has compiled can be taken.
@@ -43,6 +48,8 @@ test: export GOFLAGS := $(GOFLAGS) -trimpath -ldflags=-w $(if $(CI),-count=1)
 # Tests are short and make much garbage, above all with the race detector, which doubles what it costs to collect it.
 # Four times as much of it between two collections takes half the work, for some hundred megabytes.
 test: export GOGC := 400
+test: export GOTMPDIR := $(or $(TMPDIR),/tmp)
+test: export TMPDIR := $(shell $(IN_MEMORY))
 test: tools lint ## install what the tests need, then run them all; lint has vetted the code
 	$(MAKE) --no-print-directory -j 2 test-packages test-beside
 
