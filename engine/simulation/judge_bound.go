@@ -15,10 +15,13 @@ type message struct {
 
 // overBound finds more automatic messages than the safety bounds allow.
 func overBound(s *Scenario, o *Outcome) (broken []string) {
-	down := time.Duration(0) // a message that was counted before a crash leaves after it
+	allowed := slack
 	for _, t := range s.Troubles {
-		if t.Kind == TroubleCrash || t.Kind == TroubleTick {
-			down += time.Duration(max(1, t.More)) * t.For
+		switch t.Kind {
+		case TroubleCrash, TroubleTick: // a message that was counted before a crash leaves after it
+			allowed += time.Duration(max(1, t.More)) * t.For
+		case TroubleJump: // an engine counts by its own clock
+			allowed += max(t.For, -t.For)
 		}
 	}
 	look := func(b Bound, who func(*Effect) string) {
@@ -37,7 +40,7 @@ func overBound(s *Scenario, o *Outcome) (broken []string) {
 			for i := 0; i+b.Times < len(list); i++ {
 				from, to := list[i], list[i+b.Times]
 				resumed := slices.ContainsFunc(anew, func(calls int) bool { return from.call < calls && to.call >= calls })
-				if to.At.Sub(from.At) < b.Per-slack-down && !resumed {
+				if to.At.Sub(from.At) < b.Per-allowed && !resumed {
 					broken = append(broken, fmt.Sprintf("more than %d messages in %s to %q, from %s on", b.Times, b.Per, name, clock(from.At)))
 					break
 				}

@@ -42,6 +42,24 @@ func TestBoundIsCountedAnew(t *testing.T) {
 	}
 }
 
+// An engine counts by its own clock, which may jump: a bound is judged by as much less.
+func TestBoundWhileTheClockJumps(t *testing.T) {
+	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
+	for jump, broken := range map[time.Duration]int{0: 1, time.Hour: 1, 3 * time.Hour: 0, -3 * time.Hour: 0} {
+		s := &simulation.Scenario{Start: start, Length: time.Hour, Troubles: []simulation.Trouble{{Kind: simulation.TroubleJump, At: 20 * time.Minute, For: jump}}}
+		s.Safety.PerConversation = simulation.Bound{Times: 1, Per: 3 * time.Hour}
+		o := &simulation.Outcome{}
+		for i := range 2 {
+			at, step := start.Add(time.Duration(i)*25*time.Minute), fmt.Sprintf("desk/r1/e%d/1", i)
+			o.Calls = append(o.Calls, simulation.Call{At: at, Step: step, Method: "POST", Path: "/v1/conversations/c/messages", Came: true})
+			o.Effects = append(o.Effects, simulation.Effect{At: at, Customer: "Ana", Verb: "send_message", Detail: fmt.Sprint(i), Step: step})
+		}
+		if found := simulation.Ledger(s, o); len(found) != broken {
+			t.Errorf("a jump of %s: %v", jump, found)
+		}
+	}
+}
+
 // Runs beside each other have no order among them; each has its own, and loses and doubles
 // nothing.
 func TestRunsBesideEachOther(t *testing.T) {
