@@ -27,7 +27,7 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-var stops = flag.Int("stops", 3, "how often TestStopped stops an engine for longer than its lease, and half as often as TestPauseStopsCalls pauses; with more than 3, TestStoppedAtACall stops one at every kind of call, and TestAnswerIsClaimed has every order in a database")
+var stops = flag.Int("stops", 2, "how often TestStopped stops an engine for longer than its lease, and half as often as TestPauseStopsCalls pauses; with more than 2, TestStoppedAtACall stops one at every kind of call, and TestAnswerIsClaimed has every order in a database")
 
 func init() {
 	stopMyself = func() {
@@ -121,7 +121,7 @@ func TestStopped(t *testing.T) {
 // nothing any more.
 func TestStoppedAtACall(t *testing.T) {
 	calls := []string{"transfer", "create_card"}
-	if *stops > 3 {
+	if *stops > 2 {
 		calls = append(calls, "send", "patch_conversation", "move_card")
 	}
 	for _, call := range calls {

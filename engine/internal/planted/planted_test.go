@@ -1,9 +1,18 @@
 package planted_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
 	"os/exec"
 	"path"
-	"slices"
+	"path/filepath"
 	"testing"
 
 	"github.com/quandohq/quando/engine/internal/planted"
@@ -25,50 +34,83 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestCompiles: the packages compile with every bug. Bugs in different places are planted together,
-// which takes a few builds instead of one for each bug.
+// TestCompiles: every package that a bug is in has no error of types with it. The packages that it
+// imports are taken as the compiler has left them, so nothing is compiled for a bug.
 func TestCompiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program several times")
-	}
-	for left := planted.All(); len(left) > 0; {
-		var together planted.Bug
-		var planting, next []planted.Bug
-		for _, b := range left {
-			tried := planted.Bug{Edits: slices.Concat(together.Edits, b.Edits)}
-			if _, err := tried.Apply(root); err != nil && len(planting) > 0 {
-				next = append(next, b)
-				continue
-			}
-			together, planting = tried, append(planting, b)
-		}
-		left = next
-		if compile(t, &together) == "" {
+	packages := list(t)
+	positions := token.NewFileSet()
+	from := importer.ForCompiler(positions, "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+	for _, b := range planted.All() {
+		texts, err := b.Apply(root)
+		if err != nil {
+			t.Error(err)
 			continue
 		}
-		for _, b := range planting {
-			if out := compile(t, &b); out != "" {
-				t.Errorf("%s does not compile:\n%s", b.Name, out)
+		for folder := range foldersOf(texts) {
+			p := packages["github.com/quandohq/quando/"+folder]
+			var files []*ast.File
+			for _, name := range p.GoFiles {
+				var text any // nil is the file as it is
+				if changed, ok := texts[folder+"/"+name]; ok {
+					text = changed
+				}
+				file, err := parser.ParseFile(positions, filepath.Join(p.Dir, name), text, parser.SkipObjectResolution)
+				if err != nil {
+					t.Errorf("%s: %v", b.Name, err)
+				}
+				files = append(files, file)
 			}
+			if len(files) == 0 {
+				t.Errorf("%s: no package in %s", b.Name, folder)
+			}
+			check := types.Config{Importer: from, Error: func(err error) { t.Errorf("%s: %v", b.Name, err) }}
+			_, _ = check.Check(p.ImportPath, positions, files, nil) // what it finds was told
 		}
 	}
 }
 
-// compile builds the program with a bug, and returns what the compiler complains of.
-func compile(t *testing.T, b *planted.Bug) string {
+// A compiled package, as go list tells of it.
+type compiled struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// list compiles what bugs are planted into, and returns the packages by their paths, with all that
+// they import.
+func list(t *testing.T) map[string]compiled {
 	t.Helper()
-	overlay, err := b.Overlay(root, t.TempDir())
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
+	folders := map[string]bool{}
+	for _, b := range planted.All() {
+		for _, e := range b.Edits {
+			if folder := path.Dir(e.File); !folders[folder] {
+				folders[folder] = true
+				args = append(args, "./"+folder)
+			}
+		}
+	}
+	command := exec.CommandContext(t.Context(), "go", args...)
+	command.Dir, command.Stderr = root, os.Stderr
+	out, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay)
-	for _, e := range b.Edits {
-		build.Args = append(build.Args, "./"+path.Dir(e.File))
+	packages := map[string]compiled{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var p compiled
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		packages[p.ImportPath] = p
 	}
-	build.Dir = root
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return err.Error() + "\n" + string(out)
+	return packages
+}
+
+// foldersOf returns the folders of files.
+func foldersOf(texts map[string]string) map[string]bool {
+	folders := map[string]bool{}
+	for file := range texts {
+		folders[path.Dir(file)] = true
 	}
-	return ""
+	return folders
 }
