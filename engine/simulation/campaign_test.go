@@ -26,7 +26,7 @@ var (
 )
 
 // fixedSeeds is what CI plays.
-const fixedSeeds = 80
+const fixedSeeds = 60
 
 // newStore keeps journals in memory where the system has such a folder: they outlive no crash of
 // the machine.
