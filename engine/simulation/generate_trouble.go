@@ -129,7 +129,7 @@ func (g *generator) share(engines int) {
 		if g.chance(30) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.calls())})
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.calls()), More: g.between(0, 8)})
 		}
 	}
 }

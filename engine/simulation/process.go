@@ -415,11 +415,13 @@ func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *jou
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
-// early lets the leases run out right before a call begins, and another engine go first.
+// early lets the leases run out right before a call begins, and another engine go first: until its
+// visit is over, or for as many points as the scenario says.
 func (p *process) early(ctx context.Context) error {
 	w := p.world
 	w.begun++
-	if !w.stealing[w.begun] || p.dead {
+	on, ok := w.stealing[w.begun]
+	if !ok || p.dead {
 		return nil
 	}
 	stolen, err := w.store.Steal(ctx)
@@ -427,6 +429,9 @@ func (p *process) early(ctx context.Context) error {
 		return err
 	}
 	w.outcome.Coverage[[2]string{"before Save", TroubleEarly}]++
+	if on > 0 {
+		w.switching[w.points+on] = true
+	}
 	w.giveWay()
 	return nil
 }

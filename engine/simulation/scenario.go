@@ -215,7 +215,7 @@ type Trouble struct {
 	N    int           // which delivery, call, write or commit, from 1; unused by those that have an At
 	At   time.Duration // since the start
 	For  time.Duration // how late, how long, how far
-	More int           // how often in a row, or which engine
+	More int           // how often in a row, or how many
 }
 
 // The kinds of troubles. Exact says which leave the effects of a desk as they are, but for seconds.
@@ -257,7 +257,7 @@ const (
 	TroublePrune = "prune" // what is older than For is forgotten
 	TroubleCopy  = "copy"  // the journal is copied, and the engine continues in the copy
 	TroubleDown  = "down"  // the engine is stopped for For; if longer than two minutes, the backfill finds the missed events
-	TroubleEarly = "early" // with engines that share: all leases run out right before the Nth call begins, and another engine goes first
+	TroubleEarly = "early" // with engines that share: all leases run out right before the Nth call begins, and another engine goes first, for More points if given
 
 	// Between engines.
 	TroubleEngines = "engines" // More engines share the journal

@@ -72,9 +72,9 @@ type world struct {
 	ticks     int                   // points while schedules ticked, so far
 	begun     int                   // calls that were about to begin, so far
 	ticked    map[int]time.Duration // those at which an engine crashes
-	stealing  map[int]bool
-	stopping  map[int]Trouble // what persons do while an engine is at work
-	finding   bool            // the backfill searches for lost events
+	stealing  map[int]int           // the call, and for how many points another engine goes first; 0 is until it has nothing to do
+	stopping  map[int]Trouble       // what persons do while an engine is at work
+	finding   bool                  // the backfill searches for lost events
 }
 
 // A timedAct is an act or a trouble at its time.
@@ -93,7 +93,7 @@ type hold struct {
 // wrong is in the outcome.
 func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 	w := &world{
-		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, ticked: map[int]time.Duration{}, stealing: map[int]bool{}, stopping: map[int]Trouble{},
+		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, ticked: map[int]time.Duration{}, stealing: map[int]int{}, stopping: map[int]Trouble{},
 		outcome: Outcome{Coverage: Coverage{}},
 	}
 	if w.zone, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
@@ -151,7 +151,7 @@ func (w *world) plan() {
 					engines = max(engines, min(t.More, 3))
 				}
 			case TroubleEarly:
-				w.stealing[t.N] = true
+				w.stealing[t.N] = t.More
 			case TroubleStop, TroubleReload:
 				w.stopping[t.N] = t
 			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
