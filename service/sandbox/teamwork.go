@@ -236,7 +236,8 @@ type EditCard struct {
 	Person      string `json:"person"`
 }
 
-// EditCard changes a card's title or description, as a member of the team. It may edit private cards.
+// EditCard changes a card's title or description, as a member of the team. It may edit private
+// cards.
 func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
