@@ -81,8 +81,8 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 	return nil
 }
 
-// A receiver accepts deliveries. It acknowledges one when the server has recorded the workflow's start,
-// and a repeat starts nothing.
+// A receiver accepts deliveries. It acknowledges one when the server has recorded the workflow's
+// start, and a repeat starts nothing.
 type receiver struct {
 	temporal client.Client
 	secret   []byte
