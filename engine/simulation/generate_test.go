@@ -210,6 +210,11 @@ func TestPatient(t *testing.T) {
 	}
 	ticks := on("r1", Step{Verb: "wait", Wait: mark}, send)
 	ticks.When, ticks.Mode = When{Every: mark}, "single"
+	every := func(id, each string, steps ...Step) Rule {
+		return Rule{ID: id, When: When{Every: mark, Each: each}, Do: steps}
+	}
+	writes := Step{Verb: "send_message", To: "Joana", Text: "hello"}
+	create, remove := Step{Verb: "create_card", Text: "new"}, Step{Verb: "close_attendance"}
 	for name, c := range map[string]struct {
 		rules  []Rule
 		bursts bool
@@ -229,6 +234,10 @@ func TestPatient(t *testing.T) {
 		"it ends beside the next gather":       {gathers("parallel", 0, 42*time.Minute), false, true},
 		"it ends before the next gather":       {gathers("single", 0, 36*time.Minute), false, true},
 		"it ends with the next tick":           {[]Rule{ticks}, false, false},
+		"one lists what the other opens":       {[]Rule{every("r1", "", writes), every("r2", "attendances", send)}, false, false},
+		"it is opened six minutes later":       {[]Rule{every("r1", "", wait, writes), every("r2", "attendances", send)}, false, true},
+		"one lists what the other creates":     {[]Rule{every("r1", "", create), every("r2", "cards", send)}, false, false},
+		"it closes what it has listed":         {[]Rule{every("r1", "attendances", send, remove)}, false, true},
 	} {
 		if got := patient(c.rules, c.bursts); got != c.want {
 			t.Errorf("%s: %t", name, got)

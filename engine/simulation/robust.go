@@ -162,6 +162,8 @@ func collide(rules []Rule, a, b access) bool {
 		return false
 	case a.rule != b.rule:
 		return true
+	case a.tick:
+		return false
 	case a.start:
 		return manifold(&rules[a.rule]) // the next event may be decided before the steps have been taken
 	}

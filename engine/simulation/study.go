@@ -15,6 +15,7 @@ type access struct {
 	what  string
 	how   byte // r: reads; w: changes, where the order matters; a: adds, where it does not
 	start bool // it is read when the rule decides
+	tick  bool // a schedule lists it when it ticks, before its runs begin
 }
 
 // A study is the analysis of a rule set.
@@ -45,6 +46,11 @@ func (y *study) addRule(i int, r *Rule) {
 		y.total = r.Gather.Quiet
 	}
 	y.begin = at
+	if listed := map[string]string{"attendances": "status", "cards": "cards"}[r.When.Each]; listed != "" {
+		for _, slot := range at {
+			y.list = append(y.list, access{rule: y.rule, slot: slot, what: listed, how: 'r', tick: true})
+		}
+	}
 	for c := range r.If {
 		y.read(at, &r.If[c], true)
 	}

@@ -151,9 +151,11 @@ func (s *Server) Stop() error {
 // Socket is the address of the socket that the server listens on.
 func (s *Server) Socket() string { return filepath.Join(s.Folder, ".s.PGSQL.5432") }
 
-// Address returns the address of a database of the server.
+// Address returns the address of a database of the server. On a busy machine a connection may take
+// longer than the journal's five seconds.
 func (s *Server) Address(database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: url.Values{"host": {s.Folder}, "sslmode": {"disable"}}.Encode()}
+	query := url.Values{"host": {s.Folder}, "sslmode": {"disable"}, "connect_timeout": {"60"}}
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: query.Encode()}
 	return u.String()
 }
 
