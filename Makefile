@@ -26,8 +26,9 @@ PGO := cmd/quando/quando.pgo
 BENCH := cmd/bench
 
 # Tests wait for processes, disks and timers more than they compute: on two cores three packages
-# run at a time.
+# run at a time, and two with the race detector beside them.
 PACKAGES ?= $(shell n=$$(nproc); echo $$(( n + (n + 1) / 2 )))
+RACED_PACKAGES ?= $(shell nproc)
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTicksOnce|TestStopped|TestFlood|TestManyWaitingRuns
 
 # The race detector has something to find where goroutines or what guards them is used. From the
@@ -48,10 +49,12 @@ test: export GOFLAGS := $(GOFLAGS) -trimpath -ldflags=-w $(if $(CI),-count=1)
 # Tests are short and make much garbage, above all with the race detector, which doubles what it costs to collect it.
 # Four times as much of it between two collections takes half the work, for some hundred megabytes.
 test: export GOGC := 400
+# A program with the detector sleeps for a second before it ends, so that other goroutines can report; theirs have ended.
+test: export GORACE := atexit_sleep_ms=50
 test: export GOTMPDIR := $(or $(TMPDIR),/tmp)
 test: export TMPDIR := $(shell $(IN_MEMORY))
 test: tools lint ## install what the tests need, then run them all; lint has vetted the code
-	$(MAKE) --no-print-directory -j 2 test-packages test-beside
+	$(MAKE) --no-print-directory -j 3 test-packages test-races test-beside
 
 # Of these, the packages whose tests have no short form and leave nothing out for the detector: one run with it shows all.
 WHOLE = $(RACED) | while read -r folder; do ls $$folder/*_test.go > /dev/null 2>&1 && \
@@ -60,7 +63,11 @@ WHOLE = $(RACED) | while read -r folder; do ls $$folder/*_test.go > /dev/null 2>
 .PHONY: test-packages
 test-packages:
 	go test -vet=off -p $(PACKAGES) -parallel 8 -timeout 40m $$(go list ./... | sed 's|^github.com/quandohq/quando|.|' | grep -vxF "$$($(WHOLE))")
-	go test -vet=off -p $(PACKAGES) -race -short -parallel 8 -timeout 40m $$($(RACED))
+
+# They wait less than they compute, so they take what the other tests leave of the processors.
+.PHONY: test-races
+test-races:
+	nice -n 5 go test -vet=off -p $(RACED_PACKAGES) -race -short -parallel 8 -timeout 40m $$($(RACED))
 
 # What leaves a processor idle on its own.
 .PHONY: test-beside
