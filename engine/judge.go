@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -203,6 +204,9 @@ func (j *judge) lateReason(ctx context.Context, rule *rules.Rule, e *journal.Eve
 		}
 		return nil, nil
 	}
+	if !hasSchedule(rule, e) {
+		return phrases.New(phrases.ScheduleGone), nil
+	}
 	if len(e.Data) > 0 {
 		return nil, nil // an item of a tick that was on time
 	}
@@ -217,6 +221,17 @@ func (j *judge) lateReason(ctx context.Context, rule *rules.Rule, e *journal.Eve
 		}
 	}
 	return nil, nil
+}
+
+// hasSchedule reports whether a rule still has the schedule that a tick, or an item of its list, is
+// of. The rule may have been changed while that waited, for example for the end of a hold.
+func hasSchedule(rule *rules.Rule, e *journal.Event) bool {
+	schedule := rule.When.Schedule
+	if schedule == nil || len(e.Data) == 0 {
+		return schedule != nil
+	}
+	_, listed := e.Data[strings.TrimSuffix(schedule.Each, "s")]
+	return listed
 }
 
 // laterTick reports whether a later tick of the same rule waits in the lane, including the events

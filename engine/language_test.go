@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
@@ -326,6 +327,47 @@ rules:
 	d.rest()
 	if got := d.outcomes("report"); !slices.Equal(got, []journal.Outcome{journal.Late, journal.Late, journal.Fired}) {
 		t.Errorf("verdicts: %v", got)
+	}
+}
+
+// TestScheduleIsChanged changes rules while their ticks, or the items of their lists, wait: they
+// start what still has such a schedule, and nothing that starts by something else now.
+func TestScheduleIsChanged(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: kept, when: { every: 1h }, do: [{ log: before }] }
+  - { id: replied, when: { every: 1h }, do: [{ log: before }] }
+  - { id: listed, when: { every: 1h, each: attendances }, do: [{ add_labels: [vip] }] }
+  - { id: summed, when: { every: 1h, each: attendances }, do: [{ add_labels: [vip] }] }
+  - { id: cards, when: { every: 1h, each: attendances }, do: [{ add_labels: [vip] }] }
+`)
+	waiting := func(rule, item, lane string, data map[string]any) {
+		must(d.engine.Accept(t.Context(), rules.Event{
+			Workspace: "default", ID: rule + "/2026-11-13T20:00:00Z" + item, Type: "schedule", Rule: rule, Lane: lane, CreatedAt: friday, ReceivedAt: d.clock.Now(), Data: data,
+		}))
+	}
+	for _, rule := range []string{"kept", "replied"} {
+		waiting(rule, "", "schedule:"+rule, map[string]any{})
+	}
+	for _, rule := range []string{"listed", "summed", "cards"} {
+		waiting(rule, "/1", "attendance:1", map[string]any{"attendance": map[string]any{"id": "1", "status": "open"}})
+	}
+	err := d.engine.SetRules("default", desktest.Compile(t, `
+rules:
+  - { id: kept, when: { every: 2h }, do: [{ log: after }] }
+  - { id: replied, when: message.received, do: [{ log: after }] }
+  - { id: listed, when: { every: 2h, each: attendances }, do: [{ log: "after" }] }
+  - { id: summed, when: { every: 2h }, do: [{ log: after }] }
+  - { id: cards, when: { every: 2h, each: cards }, do: [{ log: after }] }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.rest()
+	for rule, want := range map[string]journal.Outcome{"kept": journal.Fired, "replied": journal.Late, "listed": journal.Fired, "summed": journal.Late, "cards": journal.Late} {
+		if got := d.outcomes(rule); !slices.Equal(got, []journal.Outcome{want}) {
+			t.Errorf("%s: %v instead of %s\n%s", rule, got, want, d.trace())
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ func (c *lspClient) ask(method string, params any) lspMessage {
 // until waits for a message.
 func (c *lspClient) until(wanted func(lspMessage) bool) lspMessage {
 	c.t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(3 * time.Minute)
 	for {
 		select {
 		case m, ok := <-c.got:
@@ -114,7 +114,7 @@ func (c *lspClient) until(wanted func(lspMessage) bool) lspMessage {
 				return m
 			}
 		case <-late:
-			c.t.Fatal("nothing came within 30 s")
+			c.t.Fatal("nothing came within three minutes")
 		}
 	}
 }

@@ -251,6 +251,7 @@ func (p *process) close(crashed bool) error {
 	p.world.activity++
 	if crashed {
 		p.world.outcome.Crashes++
+		p.world.desk.rest = time.Time{} // nobody knows of it: the answer that asked for it may not be recorded
 	}
 	if err := p.wasThere(); err != nil {
 		return err

@@ -145,7 +145,10 @@ func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 		}
 		return skip <= 0 || age <= skip
 	}
+	listed := map[bool]string{true: "attendances", false: "cards"}[e.visit != nil]
 	switch {
+	case rule.When.Every == 0 && rule.When.At == "", !e.tick && rule.When.Each != listed:
+		return false // the rule was changed, and no longer has this schedule
 	case !e.tick || rule.Late.Run == "all":
 		return true
 	case rule.Late.Run == "none":

@@ -12,6 +12,7 @@ const (
 	TooOld             Code = "reason.late.old"
 	TickMissed         Code = "reason.late.tick"
 	LaterTick          Code = "reason.late.later_tick"
+	ScheduleGone       Code = "reason.late.schedule_gone"
 	ByNothing          Code = "reason.by.nothing"
 	ModeSingle         Code = "reason.mode.single"
 	MaxRuns            Code = "reason.max"
@@ -54,6 +55,7 @@ var engineReasons = table{
 	TooOld:             {"it is %s old, and late: skip_after is %s", "ele tem %s, e late: skip_after é %s"},
 	TickMissed:         {"the tick was %s ago, and late: run is none", "o toque foi há %s, e late: run é none"},
 	LaterTick:          {"a later tick has come", "um toque posterior já chegou"},
+	ScheduleGone:       {"the rule was changed meanwhile, and no longer has this schedule", "a regra foi alterada nesse meio-tempo, e já não tem este horário"},
 	ByNothing:          {"by: there is no value", "by: não há valor"},
 	ModeSingle:         {"mode: single, and run %d is not finished", "mode: single, e a execução %d não terminou"},
 	MaxRuns:            {"max: %d, and as many runs are not finished", "max: %d, e outras tantas execuções não terminaram"},

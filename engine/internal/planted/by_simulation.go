@@ -223,4 +223,10 @@ var bySimulation = []Bug{
 	{Name: "the parts of a split overlap", Edits: []Edit{
 		{"engine/decide.go", `		name, from, to = "split "+s.Group, s.From, s.To`, `		from, to = s.From, s.To`},
 	}},
+	{Name: "a tick starts a rule that has no schedule any more", Edits: []Edit{
+		{"engine/judge.go", `	if !hasSchedule(rule, e) {
+		return phrases.New(phrases.ScheduleGone), nil
+	}
+`, ``},
+	}},
 }
