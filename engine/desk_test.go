@@ -84,7 +84,7 @@ type deskOptions struct {
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	t.Helper()
 	if !*atOnce {
-		desktest.InTurn(t, 3, "TestReloadsUnderLoad", "TestDeathAtEveryPoint", "TestFlakyJournal", "TestNobodyWaitsForCallThatIsOver", "TestVersionsDoNotWaitForEachOther", "TestWholeAtEveryMoment")
+		desktest.InTurn(t, 6, "TestReloadsUnderLoad", "TestDeathAtEveryPoint", "TestFlakyJournal", "TestNobodyWaitsForCallThatIsOver", "TestVersionsDoNotWaitForEachOther", "TestWholeAtEveryMoment")
 	}
 	d := &desk{t: t, clock: desktest.NewClock(friday), file: filepath.Join(t.TempDir(), "journal.db")}
 	for _, f := range change {

@@ -38,6 +38,7 @@ type desk struct {
 
 func newDesk(t testing.TB, change ...func(*builtin.Options)) *desk {
 	t.Helper()
+	desktest.InTurn(t, 3)
 	s, err := sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ type office struct {
 // is known only when it has started.
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	desktest.InTurn(t, 3, "TestFollow", "TestMCP", "TestBackupWhileRunning", "TestRunSignals", "TestRunReloads", "TestRunShared", "TestPauseUnderWay")
+	desktest.InTurn(t, 6, "TestFollow", "TestMCP", "TestBackupWhileRunning", "TestRunSignals", "TestRunReloads", "TestRunShared", "TestPauseUnderWay")
 	s, err := sandbox.New(sandbox.Options{Seed: 7, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
 		t.Fatal(err)

@@ -153,7 +153,7 @@ func (d *desk) clock() time.Time {
 // newDesk starts a desk. A change may alter the options of its console.
 func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	t.Helper()
-	desktest.InTurn(t, 3, "TestLiveEnds", "TestCheckEnds", "TestOneCheckForEach", "TestTwins", "TestStartByHand", "TestTrialsOfOnePerson", "TestNobodyLocksOutOthers")
+	desktest.InTurn(t, 6, "TestLiveEnds", "TestCheckEnds", "TestOneCheckForEach", "TestTwins", "TestStartByHand", "TestTrialsOfOnePerson", "TestNobodyLocksOutOthers")
 	d := &desk{t: t, now: friday}
 	var address sandbox.Address
 	d.Sandbox, address = desktest.Start(t, func(o *sandbox.Options) { o.Frozen = friday })

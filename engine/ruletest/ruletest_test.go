@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // points alone.
 func tell(t *testing.T, text string, change ...func(*Options)) Result {
 	t.Helper()
-	desktest.InTurn(t, 4)
+	desktest.InTurn(t, 8)
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
 	if problems.HasErrors() || len(set.Tests) != 1 {
 		t.Fatalf("%d tests, %v", len(set.Tests), problems)

@@ -26,7 +26,7 @@ var (
 )
 
 // fixedSeeds is what CI plays.
-const fixedSeeds = 60
+const fixedSeeds = 45
 
 // newStore keeps journals in memory where the system has such a folder: they outlive no crash of
 // the machine.

@@ -84,7 +84,7 @@ type deskOptions struct {
 
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	t.Helper()
-	desktest.InTurn(t, 3, "TestStoppedInTheMiddle", "TestOneEngineAtATime", "TestLeaseLost", "TestKilledAndAlone", "TestOutage")
+	desktest.InTurn(t, 6, "TestStoppedInTheMiddle", "TestOneEngineAtATime", "TestLeaseLost", "TestKilledAndAlone", "TestOutage")
 	file := filepath.Join(t.TempDir(), "quando.db")
 	o := deskOptions{
 		sandbox: sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true},
