@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -61,16 +62,18 @@ func (b *bench) newDesk(files ruleFiles) (*desk, error) {
 	return d, nil
 }
 
-// freePorts returns unused addresses.
-func freePorts(n int) ([]string, error) {
-	var list []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+// freePorts returns unused addresses. Their ports are below those that systems give to whoever asks
+// for any: nobody else gets one before the process that it is meant for listens.
+func freePorts(n int) (list []string, err error) {
+	for tries := 0; len(list) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		switch {
+		case err == nil:
+			defer func() { _ = l.Close() }()
+			list = append(list, l.Addr().String())
+		case tries > 100:
 			return nil, err
 		}
-		defer func() { _ = l.Close() }()
-		list = append(list, l.Addr().String())
 	}
 	return list, nil
 }
