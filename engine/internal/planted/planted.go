@@ -18,7 +18,7 @@ type Bug struct {
 	Examples string // the example whose tests find it in the short form
 	Early    bool   // one of the first made-up desks shows it: it is planted in the short form
 
-	// Unseen says why no made-up desk can find it, and Finder which test does, as package and name.
+	// Unseen says why made-up desks do not find it, and Finder which test does, as package and name.
 	// They are empty for most.
 	Unseen string
 	Finder [2]string
