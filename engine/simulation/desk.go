@@ -269,6 +269,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		d.world.outcome.Failure = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, d.rest.Sub(d.world.now))
 	}
 	if call.Overtaken = d.overtake(r, body); call.Overtaken {
+		call.Cut = true
 		return nil, errors.Join(errCut, d.collect(r.Context()))
 	}
 	for _, t := range d.struck(len(d.calls)+1, Trouble429, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter, TroubleSlow) {
@@ -283,6 +284,7 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 		case Trouble503Before:
 			return respond(r, failed), nil
 		case TroubleCutBefore:
+			call.Cut = true
 			return nil, errCut
 		case Trouble503After, TroubleCutAfter:
 			call.Came = d.carryOut(d.step, r, body).status < 300
@@ -290,11 +292,12 @@ func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 				return nil, err
 			}
 			if t.Kind == TroubleCutAfter {
+				call.Cut = true
 				return nil, errCut
 			}
 			return respond(r, failed), nil
 		case TroubleSlow:
-			call.Came = true
+			call.Came, call.Cut = true, true
 			d.slow = append(d.slow, slowCall{d.world.now.Add(min(t.For, 9*time.Second)), r.Clone(context.WithoutCancel(r.Context())), body, d.step})
 			slices.SortStableFunc(d.slow, func(a, b slowCall) int { return a.at.Compare(b.at) })
 			return nil, errCut

@@ -174,8 +174,11 @@ func (g *generator) scenario(seed uint64) {
 		g.s.Safety = g.safety()
 	}
 	g.story()
-	if g.chance(20) {
+	switch {
+	case g.chance(20):
 		g.reloads()
+	case g.chance(25):
+		g.reschedules()
 	}
 	g.bounded()
 	g.s.Story = slices.DeleteFunc(g.s.Story, func(a Act) bool { return a.At >= g.s.Length-endPhase })

@@ -331,6 +331,35 @@ func (g *generator) reloads() {
 	}
 }
 
+// reschedules gives a rule with a schedule another trigger while its ticks wait: the rule is on
+// hold, or everything is. What the rule does first needs no conversation, so that a tick could do
+// it.
+func (g *generator) reschedules() {
+	i := slices.IndexFunc(g.s.Rules, func(r Rule) bool { return r.When.Every > 0 || r.When.At != "" })
+	if i < 0 {
+		return
+	}
+	rule := &g.s.Rules[i]
+	rule.Stage, rule.Late.Run = "", pick(g, "", "all")
+	other := cloneRules(g.s.Rules)
+	other[i].Late, other[i].If = Late{}, nil
+	if other[i].When = (When{Events: []string{vocabulary.AttendanceOpened}}); rule.When.Each == "cards" {
+		other[i].When.Events[0] = vocabulary.CardCreated
+	}
+	other[i].begin(Step{Verb: "send_message", To: pick(g, g.s.Customers...), Text: pick(g, g.words...)})
+	if g.s.Exact && !timely(&other[i], g.bursts) {
+		return
+	}
+	g.s.Other = other
+	held := pick(g, rule.ID, rule.ID, "")
+	from := g.aside(0)
+	ticked := max(rule.When.Every, mark) + mark*time.Duration(g.few(0, 3))
+	if rule.When.At != "" {
+		ticked += 24 * time.Hour
+	}
+	g.s.Story = append(g.s.Story, Act{At: from, Kind: ActPauses, Text: held}, Act{At: from + ticked, Kind: ActReloads}, Act{At: from + ticked + mark, Kind: ActResumes, Text: held})
+}
+
 // longer changes how long a rule waits or, if it does not wait, its audience.
 func (g *generator) longer(r *Rule) {
 	was := cloneRules([]Rule{*r})[0]

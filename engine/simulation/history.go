@@ -60,6 +60,7 @@ type Call struct {
 	Body   string
 	Came   bool // the service carried it out
 	Told   bool // its caller was told so
+	Cut    bool // its connection broke: for all that its caller knows, it may still be under way
 
 	Overtaken bool `json:",omitempty"` // it was lost, and a person has moved its card since
 }

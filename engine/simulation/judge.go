@@ -20,7 +20,7 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 		name string
 		look func(*Scenario, *Outcome) []string
 	}{
-		{"once", twice}, {"once", calledAgain}, {"once", toldAgain}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
+		{"once", twice}, {"once", calledAgain}, {"once", toldAgain}, {"once", tooSoon}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
 		{"heard", neverHeard}, {"recorded", neverRecorded}, {"own", ofItself}, {"late", pastItsTime}, {"overtaken", overtaken}, {"overtaken", movedAgain}, {"key", keyAgain},
 	} {
 		for _, what := range law.look(s, o) {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,6 +38,27 @@ func movedAgain(_ *Scenario, o *Outcome) (broken []string) {
 		}
 		if c.Overtaken {
 			since[step] = c.At
+		}
+	}
+	return broken
+}
+
+// underWay is how long a call may be under way: the timeout of a workspace, unless configured.
+const underWay = 10 * time.Second
+
+// tooSoon finds steps that called again while an earlier call of theirs may still have been under
+// way: after its connection broke, what became of it is not known until its timeout is over.
+func tooSoon(s *Scenario, o *Outcome) (broken []string) {
+	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
+		return nil // the timeout is one of the engine's clock
+	}
+	cut := map[string]time.Time{}
+	for _, c := range o.Calls {
+		if at, ok := cut[c.Step]; ok && c.Step != "" && c.At.Sub(at) < underWay {
+			broken = append(broken, fmt.Sprintf("%s %s of %s at %s, though a call of the step may have been under way since %s", c.Method, c.Path, c.Step, clock(c.At), clock(at)))
+		}
+		if c.Cut {
+			cut[c.Step] = c.At
 		}
 	}
 	return broken

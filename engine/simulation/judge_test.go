@@ -155,6 +155,41 @@ func TestCalledAgain(t *testing.T) {
 	}
 }
 
+// After a connection that broke, a step waits out the timeout before it calls again, whatever it
+// calls.
+func TestCalledTooSoon(t *testing.T) {
+	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
+	const again, other = "desk/r1/e1/1", "desk/r1/e1/2"
+	for _, c := range []struct {
+		name   string
+		cut    bool
+		step   string
+		after  time.Duration
+		jump   time.Duration
+		broken int
+	}{
+		{"it was cut off, and is made again at once", true, again, 0, 0, 1},
+		{"within the timeout", true, again, 9 * time.Second, 0, 1},
+		{"when the timeout is over", true, again, 10 * time.Second, 0, 0},
+		{"it was answered", false, again, time.Second, 0, 0},
+		{"another step calls", true, other, time.Second, 0, 0},
+		{"the engine's clock jumps", true, again, time.Second, time.Hour, 0},
+	} {
+		s := &simulation.Scenario{Start: start, Length: time.Hour}
+		if c.jump > 0 {
+			s.Troubles = []simulation.Trouble{{Kind: simulation.TroubleJump, For: c.jump}}
+		}
+		o := &simulation.Outcome{}
+		o.Calls = []simulation.Call{
+			{At: start, Step: again, Method: "POST", Path: "/v1/conversations/c/transfer", Cut: c.cut},
+			{At: start.Add(c.after), Step: c.step, Method: "POST", Path: "/v1/conversations/c/read", Came: true, Told: true},
+		}
+		if broken := simulation.Ledger(s, o); len(broken) != c.broken {
+			t.Errorf("%s: %v", c.name, broken)
+		}
+	}
+}
+
 // An Idempotency-Key belongs to one call and its repeats; a card that somebody changed meanwhile is
 // read again.
 func TestCardsThatPeopleChange(t *testing.T) {
