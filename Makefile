@@ -193,7 +193,7 @@ learn: ## let the compiler learn from quando under load: write cmd/quando/quando
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/journal/sqlite ./engine/journal/postgres
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./actions/builtin ./triggers/webhook ./engine ./engine/journal/... ./cmd/quando/internal/process
 
 .PHONY: pages
 pages: EVENTS = 1000000

@@ -61,6 +61,9 @@ type Step struct {
 	// and a call that leaves later would have its effect unseen. The zero time means none.
 	Until time.Time
 
+	// Last says to Settle that the call is given up: it is not made again, whatever Settle returns.
+	Last bool
+
 	// Failed is the error of the call's last attempt, for Settle, and for Plan after one that IsStale.
 	// It is nil if it is not known, as after a crash.
 	Failed error

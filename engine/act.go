@@ -24,7 +24,7 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	if action == nil {
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
-	if missing := k.facts.missing(s); missing != "" {
+	if missing := k.facts.missing(s); missing != "" && rec.Intent == nil {
 		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(missing))
 	}
 	args, err := k.render(s)
@@ -32,6 +32,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 		err = k.findSubject(ctx, s)
 	}
 	if err != nil {
+		if rec.isOpen() && deskFailure(err) == nil && !actions.IsDenied(err) {
+			return k.leaveToPerson(taken, rec, phrases.Of(err)), nil // its call may have had its effect
+		}
 		return k.handleError(ctx, s, taken, rec, err)
 	}
 	ctx = k.facts.asking(ctx)
@@ -47,7 +50,7 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 	step := &actions.Step{Workspace: k.run.Workspace, Key: taken.Key, Args: args}
 	for {
 		step.Now, step.Subject, step.Until = k.now(), *k.facts.about, time.Time{}
-		step.Receipts, step.Generation, step.Failed = rec.Receipts, rec.Generation, k.callError
+		step.Receipts, step.Generation, step.Failed, step.Last = rec.Receipts, rec.Generation, k.callError, rec.Last
 		if rec.Intent == nil {
 			flow, done, err := k.planCall(ctx, action, step, s, taken, rec)
 			if done || err != nil {

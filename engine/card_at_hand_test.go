@@ -11,6 +11,27 @@ import (
 
 // TestNoCardFound shows that if a search finds no card, the steps that would work on it are skipped
 // and do not touch the event's own card.
+// TestMovedCardAfterAWait shows that a rule knows after a wait too which stage the card has left, and
+// reads what has changed since.
+func TestMovedCardAfterAWait(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: kanban.card.moved
+    if: card.from_stage_name == "Lead"
+    do:
+      - wait: 1h
+      - send_message: "{{ card.from_stage_name }} to {{ card.stage_name }}: {{ card.title }}, by {{ card.moved_by != nil }}"
+`)
+	w := d.customer(ana, "hello")
+	card := must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "An order", Conversation: w.Conversation.String()}))
+	must(d.MoveCard(sandbox.MoveCard{Card: card.ID.String(), Stage: "Proposal", Person: "Bruno"}))
+	d.pass(time.Minute)
+	must(d.EditCard(sandbox.EditCard{Card: card.ID.String(), Title: "Two orders", Person: "Bruno"}))
+	d.pass(2 * time.Hour)
+	d.expect(send + "Lead to Proposal: Two orders, by true")
+}
+
 func TestNoCardFound(t *testing.T) {
 	for name, look := range map[string]string{
 		"none fits":          `find_card: { board: Sales, q: nobody }`,

@@ -99,13 +99,29 @@ func (d *decision) isFinal() bool { return len(d.starts) == 0 && d.err == nil }
 func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 	d := &decision{facts: v.factsOf(e), sure: true}
 	defer v.recoverPanic(&d.err)
-	if d.waits, d.err = v.waitForOpenCalls(ctx, e, d.facts); d.err == nil && !d.waits {
+	if d.err = v.checkVacant(ctx, e); d.err == nil {
+		d.waits, d.err = v.waitForOpenCalls(ctx, e, d.facts)
+	}
+	if d.err == nil && !d.waits {
 		d.waits = v.stopped()
 	}
 	if d.err == nil && !d.waits {
 		d.err = v.giveVerdicts(ctx, e, d)
 	}
 	return d
+}
+
+// checkVacant makes sure, before the journal is asked whether a fresh event is the engine's own
+// doing, that no other engine has a call under way that may have caused it. The event may arrive
+// here before that engine has recorded the receipt.
+func (v *visit) checkVacant(ctx context.Context, e *journal.Event) error {
+	if v.fresh == nil || !mayBeOwn(e.Type) {
+		return nil
+	}
+	if vacant, err := v.engine.journal.Vacant(ctx, v.lane); !vacant || err != nil {
+		return errRecordFirst // the error, if it lasts, is met again
+	}
+	return nil
 }
 
 // giveVerdicts gives the verdicts, and plans the runs.

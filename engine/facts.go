@@ -104,6 +104,25 @@ func (f *facts) carriedFact(ctx context.Context, name string) (fact any, ok bool
 	return fact, ok, nil
 }
 
+// withMove adds to the event's card, as it was fetched, what only the event of its move tells: the
+// stage that it left, and who moved it.
+func (f *facts) withMove(ctx context.Context, name string, fetched any) (any, error) {
+	card, ok := fetched.(map[string]any)
+	if name != vocabulary.Card || !ok || f.event.Type != vocabulary.CardMoved {
+		return fetched, nil
+	}
+	told, ok, err := f.carriedFact(ctx, name)
+	moved, _ := told.(map[string]any)
+	if err != nil || !ok || moved["id"] != card["id"] {
+		return fetched, err
+	}
+	card = maps.Clone(card)
+	for _, field := range []string{"from_stage_id", "from_stage_name", "moved_by"} {
+		card[field] = moved[field]
+	}
+	return card, nil
+}
+
 // fillMissing copies into known the ids that it lacks.
 func fillMissing(known *actions.Subject, more actions.Subject) {
 	known.Conversation = cmp.Or(known.Conversation, more.Conversation)
@@ -160,6 +179,9 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), name, about)
 	if err != nil {
 		return nil, &deskError{err}
+	}
+	if v, err = f.withMove(ctx, name, v); err != nil {
+		return nil, err
 	}
 	f.set(name, v)
 	if isOfConversation(name) {

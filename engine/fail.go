@@ -60,7 +60,8 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.S
 	return over, nil
 }
 
-// retry makes a failed run take its failed step again.
+// retry makes a failed run take its failed step again: with a call that may have had its effect,
+// that call, which is settled first; else with a new one.
 func (p *pending) retry(r *journal.Run) error {
 	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, p.now()
 	r.Because(nil)
@@ -78,11 +79,12 @@ func (p *pending) retry(r *journal.Run) error {
 		if err != nil {
 			return err
 		}
-		if rec.Intent != nil {
+		if rec.Intent != nil && !rec.isOpen() {
 			rec.Generation++
+			rec.Intent = nil
 		}
 		rec.Again++
-		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
+		rec.Failures, rec.Since, rec.Last, rec.Ended = 0, time.Time{}, false, time.Time{}
 		rec.Until, rec.Heard, rec.Taken, rec.Passed = time.Time{}, nil, false, "" // a wait begins anew, without the events that it failed on
 		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
 		p.touch(r, s)

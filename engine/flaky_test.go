@@ -61,11 +61,11 @@ func (j *flaky) Save(ctx context.Context, l *journal.Lane, c *journal.Change) er
 	return j.around(func() error { return j.fileJournal.Save(ctx, l, c) })
 }
 
-func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if err := j.fails(); err != nil {
 		return nil, err
 	}
-	return j.fileJournal.Caused(ctx, workspace, typ, objects)
+	return j.fileJournal.Caused(ctx, workspace, typ, objects, since)
 }
 
 func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, n int) ([]*journal.Event, error) {

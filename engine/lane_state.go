@@ -125,6 +125,6 @@ func (l *laneState) record(s *journal.Step) (*record, error) {
 func (l *laneState) recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
-		l.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		l.engine.log.Error("a fault in quando ended the work on a lane", "workspace", l.lane.Workspace, "lane", WithoutPhones(l.lane.Name), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 }

@@ -330,6 +330,34 @@ rules:
 	}
 }
 
+// TestConversationOfATick has a rule by the clock take up conversations: by a phone, and by an
+// attendance. Their contacts and attendances are at hand.
+func TestConversationOfATick(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: { every: 1h }
+    do:
+      - read_conversation: { conversation: { phone: "`+bia+`", channel: Main } }
+      - send_message: "{{ contact.phone }} {{ attendance.status }}"
+      - { id: open_ones, list_attendances: { status: open } }
+      - for_each:
+          in: open_ones.items
+          as: found
+          do:
+            - read_attendance: "{{ found.id }}"
+            - send_message: "{{ contact.phone }} {{ conversation.kind }} {{ attendance.status }}"
+`)
+	d.customer(ana, "hello")
+	d.customer(bia, "hello")
+	must(d.engine.Accept(t.Context(), rules.Event{
+		Workspace: "default", ID: "it/now", Type: "schedule", Rule: "it", Lane: "schedule:it", CreatedAt: d.clock.Now(), ReceivedAt: d.clock.Now(), Data: map[string]any{},
+	}))
+	d.pass(time.Minute)
+	d.expectInAnyOrder(send+ana+" direct open", send+bia+" direct open", send+bia+" open")
+	d.wantStates("it", journal.Done)
+}
+
 // TestScheduleIsChanged changes rules while their ticks, or the items of their lists, wait: they
 // start what still has such a schedule, and nothing that starts by something else now.
 func TestScheduleIsChanged(t *testing.T) {

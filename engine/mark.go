@@ -59,7 +59,7 @@ func (p *pending) endCall(r *journal.Run, s *journal.Step, rec *record) {
 		return
 	}
 	p.removeMarks(r, s, rec)
-	if (rec.Doubt || !rec.Answered) && !rec.Confirmed && !rec.Tried.IsZero() {
+	if rec.isOpen() && !rec.Tried.IsZero() {
 		p.addMarks(r, s, rec, p.now())
 	}
 }
@@ -69,7 +69,7 @@ func (v *visit) collectEndedMarks(ctx context.Context) error {
 	if len(v.ended) == 0 {
 		return nil
 	}
-	list, err := v.engine.journal.Caused(ctx, v.lane.Workspace, "", []string{unknownObject})
+	list, err := v.engine.journal.Caused(ctx, v.lane.Workspace, "", []string{unknownObject}, time.Time{})
 	if err != nil {
 		return fmt.Errorf("look for marks: %w", err)
 	}

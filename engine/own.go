@@ -51,9 +51,9 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 			return nil, err
 		}
 	}
-	list, err := v.engine.journal.Caused(ctx, e.Workspace, e.Type, objects)
+	list, err := v.expected(ctx, e, objects, earlier(e.CreatedAt, e.ReceivedAt))
 	if err != nil {
-		return nil, fmt.Errorf("look for own effects: %w", err)
+		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -63,11 +63,10 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 		return nil, err
 	}
 	fact, _ := told.(map[string]any)
-	var marks, used, free []*journal.Caused
+	var marks, used []*journal.Caused
 	var match *journal.Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
 		switch {
 		case c.Object == unknownObject:
 			if !c.Used {
@@ -81,8 +80,6 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 			match = c
 		case c.Used && f.matchesCall(e, fact, c, true):
 			used = append(used, c)
-		case !c.Used:
-			free = append(free, c)
 		}
 	}
 	if match != nil {
@@ -98,7 +95,35 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	if len(used) == 0 || fact == nil || e.Type != vocabulary.ConversationUpdated {
 		return nil, nil
 	}
-	return v.recogniseRepeat(ctx, e, fact, used, free)
+	return v.recogniseRepeat(ctx, e, fact, used, objects)
+}
+
+// expected returns the events that the engine's calls are expected to cause, with the type of an
+// event and one of these objects. It leaves out the updates of a conversation that were expected
+// before a time: there is one for each message that was sent, and matchesCall accepts none of them.
+func (v *visit) expected(ctx context.Context, e *journal.Event, objects []string, since time.Time) ([]journal.Caused, error) {
+	var list []journal.Caused
+	var err error
+	if e.Type == vocabulary.ConversationUpdated {
+		// First the marks, which are of any time: a receipt removes them, and is seen after that.
+		list, err = v.engine.journal.Caused(ctx, e.Workspace, e.Type, []string{unknownObject}, time.Time{})
+		objects = slices.DeleteFunc(slices.Clone(objects), func(o string) bool { return o == unknownObject })
+	} else {
+		since = time.Time{}
+	}
+	if err == nil {
+		var more []journal.Caused
+		more, err = v.engine.journal.Caused(ctx, e.Workspace, e.Type, objects, since)
+		list = append(list, more...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for own effects: %w", err)
+	}
+	for i := range list {
+		c := &list[i]
+		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
+	}
+	return list, nil
 }
 
 // recogniseRepeat finds out whether an update of a conversation belongs to a call that already
@@ -107,8 +132,12 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 // a call that is still unused: a label that was added and removed again leaves the conversation as
 // an earlier call left it. If either were taken for a person's change, a rule could react to its
 // own calls for ever.
-func (v *visit) recogniseRepeat(ctx context.Context, e *journal.Event, fact map[string]any, used, free []*journal.Caused) (*journal.Caused, error) {
+func (v *visit) recogniseRepeat(ctx context.Context, e *journal.Event, fact map[string]any, used []*journal.Caused, objects []string) (*journal.Caused, error) {
 	since := slices.MinFunc(used, func(a, b *journal.Caused) int { return a.From.Compare(b.From) }).From
+	free, err := v.expected(ctx, e, objects, since.Add(-2*clockSlack))
+	if err != nil {
+		return nil, err
+	}
 	shown := throughJSON(fact)
 	var repeated *journal.Caused
 	for before, err := range v.engine.eventsSince(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
@@ -142,8 +171,8 @@ func (v *visit) recogniseRepeat(ctx context.Context, e *journal.Event, fact map[
 			if !f.matchesCall(before, earlier, c, true) {
 				continue
 			}
-			for _, other := range free {
-				if f.matchesCall(before, earlier, other, false) {
+			for i := range free {
+				if other := &free[i]; !other.Used && other.Object != unknownObject && f.matchesCall(before, earlier, other, false) {
 					own := *c
 					own.ID = other.ID // this event uses up the other one
 					return &own, nil
@@ -262,7 +291,7 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
-	own, err := e.journal.Caused(ctx, workspace, vocabulary.MessageSent, []string{message})
+	own, err := e.journal.Caused(ctx, workspace, vocabulary.MessageSent, []string{message}, time.Time{})
 	if f, ok := ctx.Value(inquiryKey{}).(*facts); ok && err == nil && len(own) == 0 && clientID != "" {
 		return f.lane.isSending(clientID)
 	}

@@ -61,7 +61,7 @@ rules:
 `)
 	d.customer(ana, "hello")
 	d.expect("POST /kanban/cards")
-	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); len(left) > 0 {
+	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"}, time.Time{})); len(left) > 0 {
 		t.Errorf("%+v", left)
 	}
 }
@@ -126,11 +126,11 @@ type senderUnknown struct {
 	fails atomic.Int32
 }
 
-func (j *senderUnknown) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *senderUnknown) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if typ == "message.sent" && len(objects) == 1 && j.fails.Add(-1) >= 0 {
 		return nil, errFlaky
 	}
-	return j.fileJournal.Caused(ctx, workspace, typ, objects)
+	return j.fileJournal.Caused(ctx, workspace, typ, objects, since)
 }
 
 // TestOwnMessageThatCannotBeTold shows that a message whose sender cannot be determined, while a

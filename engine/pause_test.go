@@ -90,7 +90,7 @@ rules:
 			} else {
 				d.wantStates("it", test.state)
 			}
-			if marks := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); test.attempts == 1 && len(marks) > 0 {
+			if marks := must(d.journal.Caused(t.Context(), "default", "", []string{"?"}, time.Time{})); test.attempts == 1 && len(marks) > 0 {
 				t.Errorf("events are expected of a call that did not begin: %+v", marks)
 			}
 			must(d.journal.Lift(t.Context(), d.clock.Now(), test.hold))

@@ -58,6 +58,12 @@ type record struct {
 	Tries    []Try     `json:"tries,omitempty"` // the attempts that failed and were to be repeated, for people
 }
 
+// isOpen reports whether a call of the step may have had its effect, and neither a receipt nor a
+// person has said.
+func (r *record) isOpen() bool {
+	return r.Intent != nil && (r.Doubt || !r.Answered) && !r.Confirmed
+}
+
 // A Try is an attempt of a step that failed.
 type Try struct {
 	At    time.Time       `json:"at"`

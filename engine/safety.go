@@ -169,6 +169,7 @@ func (k *walk) skipMuted(ctx context.Context, s *rules.Step, taken *journal.Step
 	case !m.Until.IsZero():
 		why = phrases.New(phrases.ConversationMutedUntil, m.Until.In(k.now().Location()).Format("2006-01-02 15:04"))
 	}
+	k.endCall(k.run, taken, rec)
 	rec.Intent = nil
 	return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, why)
 }

@@ -60,7 +60,7 @@ func (l *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, er
 	}
 	rule, err := l.workspace.compile(r.Rule, source)
 	if err != nil {
-		l.engine.log.Error("the version of a rule that a run began with cannot be used", "workspace", r.Workspace, "rule", r.Rule, "error", err)
+		l.engine.log.Error("the version of a rule that a run began with cannot be used: end the run with quando runs cancel", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "error", err)
 	}
 	was.rule, was.known = rule, true
 	return rule, nil

@@ -368,7 +368,7 @@ func (k *walk) setFactFrom(s *rules.Step, taken *journal.Step, rec *record, valu
 	case fact == "conversation" && selects:
 		k.takeUp(value, rec)
 	case fact == "attendance" && id != "":
-		if of := textIn(value, "conversation_id"); of != "" && about.Conversation != "" && ObjectKey(of) != ObjectKey(about.Conversation) {
+		if of := textIn(value, "conversation_id"); of != "" && (selects || about.Conversation != "") && ObjectKey(of) != ObjectKey(about.Conversation) {
 			k.facts.takeUp(of, textIn(value, "contact_id"), id)
 			k.eval.Forget()
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Schema describes one verb. The checker, the JSON Schema and the documentation are all made from
@@ -97,6 +99,18 @@ func (s *Schema) OnlyReads() bool {
 		}
 	}
 	return len(s.Scopes) > 0
+}
+
+// AtHand returns the facts that are at hand after a step of the verb. A step that reads a
+// conversation, or the attendance of another one, takes it up with what belongs to it.
+func (s *Schema) AtHand(another bool) []vocabulary.Fact {
+	switch {
+	case s.Gives == vocabulary.Conversation, s.Gives == vocabulary.Attendance && another:
+		return []vocabulary.Fact{vocabulary.Conversation, vocabulary.Contact, vocabulary.Attendance}
+	case s.Gives != "":
+		return []vocabulary.Fact{s.Gives}
+	}
+	return nil
 }
 
 // arg returns the argument of a name, or nil.

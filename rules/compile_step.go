@@ -310,10 +310,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	if schema.Gives == vocabulary.Conversation {
 		c.known = true
 	}
-	if schema.Gives != "" {
-		env = env.having(schema.Gives)
-	}
-	return env
+	return env.having(schema.AtHand(given["conversation"] != nil || given["attendance"] != nil)...)
 }
 
 // backticked lists names of which one is meant.

@@ -46,10 +46,14 @@ func planCreateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 		}
 		before.Twins = append(before.Twins, twin.ID)
 	}
+	lane := "" // of the card's events: that of its conversation or, without one, not known yet
+	if card.ConversationID != "" {
+		lane = actions.ConversationLane(card.ConversationID)
+	}
 	g := generation(s, callCreateCard)
 	request := createCardRequest{Key: idempotencyKey(s, callCreateCard, g), Card: card}
 	return planCall(s, callCreateCard, actions.Intent{
-		Generation: g, Elsewhere: card.ConversationID == "" || card.ConversationID != s.Conversation, Emits: createCard.Emits,
+		Generation: g, Lane: lane, Elsewhere: card.ConversationID == "" || card.ConversationID != s.Conversation, Emits: createCard.Emits,
 	}, request, before)
 }
 
@@ -120,7 +124,8 @@ func (c createCardCall) do(ctx context.Context, _ *actions.Step, i actions.Inten
 }
 
 func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
-	if !tooOld(s, i) {
+	old := tooOld(s, i)
+	if !old && !s.Last {
 		return repeat() // the key shows more reliably than a search whether the card exists
 	}
 	in, before, err := decodeIntent[createCardRequest, createCardBefore](i)
@@ -131,8 +136,11 @@ func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.I
 	if err != nil {
 		return actions.Settlement{}, err
 	}
-	if found == nil {
+	switch {
+	case found == nil && old:
 		return settled(actions.Unknown, phrases.CardCallOld)
+	case found == nil:
+		return repeat()
 	}
 	return happened(in.receipt(*found))
 }

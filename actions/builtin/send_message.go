@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 	"unicode/utf8"
 
 	"github.com/quandohq/quando/actions"
@@ -111,14 +112,19 @@ func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	told := messageMembers(in.complete(m), "engine")
-	r := actions.Receipt{Caused: []actions.Caused{
-		{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
-		{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)},
+	return in.receipt(m), nil
+}
+
+// receipt is that of the message that the request has become.
+func (r sendRequest) receipt(m service.Message) actions.Receipt {
+	told := messageMembers(r.complete(m), "engine")
+	out := actions.Receipt{Caused: []actions.Caused{
+		{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, r.Message.ClientID, `}`)},
+		{Event: "conversation.updated", Object: r.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)},
 	}}
-	r.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // the call has been made, so an answer that cannot be encoded must not fail it
-	r.Fact = object(told[:])                                   // texts and a time in UTC, which JSON does not change
-	return r, nil
+	out.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // the call has been made, so an answer that cannot be encoded must not fail it
+	out.Fact = object(told[:])                                   // texts and a time in UTC, which JSON does not change
+	return out
 }
 
 // roundTrips reports whether JSON does not change the request: invalid UTF-8 would be.
@@ -150,7 +156,29 @@ func (r sendRequest) complete(m service.Message) service.Message {
 	return m
 }
 
-func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+// clockSlack is how far the service's clock may be from ours.
+const clockSlack = time.Minute
+
+// settle has the call repeated: its client_id tells the service that it is the same message. Of a
+// call that is given up it looks for the message, from the newest back to when the call was planned.
+func (c sendCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	if !s.Last {
+		return repeat()
+	}
+	in, err := decodeRecorded[sendRequest](i.Request)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	for m, err := range c.client.Messages(ctx, in.Conversation, "") {
+		switch {
+		case err != nil:
+			return actions.Settlement{}, err
+		case sameID(m.ClientID, in.Message.ClientID):
+			return happened(in.receipt(m))
+		case m.CreatedAt.Before(i.At.Add(-clockSlack)):
+			return repeat()
+		}
+	}
 	return repeat()
 }
 

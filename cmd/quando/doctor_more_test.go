@@ -64,7 +64,7 @@ func TestDoctorLockedDatabase(t *testing.T) {
 	for _, mode := range []string{"SHARE", "ACCESS EXCLUSIVE"} {
 		t.Run(mode, func(t *testing.T) {
 			free := postgrestest.Locked(t, address, "quando.events", mode)
-			c.finds("journal", "fail", "it is locked by another program", "session ")
+			c.finds("journal", "fail", "the journal is locked by another program", "session ")
 			free()
 		})
 	}

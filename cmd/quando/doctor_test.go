@@ -342,7 +342,7 @@ func TestDoctorLockedJournal(t *testing.T) {
 	if _, err := x.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	c.finds("journal", "fail", "it is locked by another program", "such as a database browser")
+	c.finds("journal", "fail", "the journal is locked by another program", "such as a database browser")
 	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}

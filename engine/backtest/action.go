@@ -35,7 +35,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	}
 	q, ok := engine.InquiryOf(ctx)
 	if !ok || q.Run == nil {
-		return actions.Next{}, actions.Permanent(errors.New("nobody has asked for it"))
+		return actions.Next{}, actions.Permanent(errors.New("the step belongs to no run"))
 	}
 	if question := a.unknown[q.Run.Key]; question != "" {
 		return actions.Next{}, actions.Permanent(errors.New(mark + question))

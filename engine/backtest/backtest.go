@@ -21,7 +21,7 @@ import (
 // A Journal is the recorded journal. It is only read.
 type Journal interface {
 	journal.Reader
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
+	Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 

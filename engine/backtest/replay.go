@@ -269,7 +269,7 @@ func (r *replay) unsent(ctx context.Context, e *journal.Event, message string) (
 	if !r.mayBeOwn(e) || message == "" {
 		return false, nil
 	}
-	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{engine.ObjectKey(message)})
+	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{engine.ObjectKey(message)}, time.Time{})
 	if err != nil || len(list) == 0 || r.set.Rule(list[0].Rule) == nil {
 		return false, err
 	}

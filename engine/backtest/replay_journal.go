@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/memory"
@@ -59,8 +60,8 @@ func (t *replayJournal) number(recorded int64) int64 {
 }
 
 // Caused returns what the recorded calls caused, as it stands in the replay.
-func (t *replayJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
-	list, err := t.from.Journal.Caused(ctx, workspace, typ, objects)
+func (t *replayJournal) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
+	list, err := t.from.Journal.Caused(ctx, workspace, typ, objects, since)
 	kept := list[:0]
 	for _, c := range list {
 		if c.Object == unanswered {

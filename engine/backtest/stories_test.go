@@ -135,7 +135,7 @@ func optionsOf(j backtest.Journal, workspace string, names service.Snapshot, now
 	return backtest.Options{
 		Journal: j, Schemas: builtin.Schemas(), Workspace: workspace, Location: saoPaulo, Until: now,
 		Desk: builtin.NewOffline(builtin.OfflineOptions{Snapshot: names, Own: func(ctx context.Context, m service.Message) (bool, error) {
-			own, err := j.Caused(ctx, workspace, "message.sent", []string{m.ID})
+			own, err := j.Caused(ctx, workspace, "message.sent", []string{m.ID}, time.Time{})
 			return len(own) > 0, err
 		}}),
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/backtest"
@@ -34,7 +35,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 				o := s.options
 				o.Journal = torn
 				o.Desk = builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) {
-					own, err := torn.Caused(ctx, o.Workspace, "message.sent", []string{m.ID})
+					own, err := torn.Caused(ctx, o.Workspace, "message.sent", []string{m.ID}, time.Time{})
 					return len(own) > 0, err
 				}})
 				_, err := backtest.Run(t.Context(), o, set)
@@ -105,9 +106,9 @@ func (j *failingJournal) Version(ctx context.Context, hash string) (string, erro
 	return j.Journal.Version(ctx, hash)
 }
 
-func (j *failingJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *failingJournal) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if err := j.tears("Caused"); err != nil {
 		return nil, err
 	}
-	return j.Journal.Caused(ctx, workspace, typ, objects)
+	return j.Journal.Caused(ctx, workspace, typ, objects, since)
 }

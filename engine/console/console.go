@@ -26,7 +26,7 @@ type Journal interface {
 	journal.Auditor
 
 	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
+	Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error
 	Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error)

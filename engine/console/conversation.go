@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
@@ -392,7 +393,7 @@ func (c *Console) pastOf(q *request, w *Workspace, lane string, before int64) (p
 			p.To = next[0].CreatedAt
 		}
 	}
-	p.Caused, err = j.Caused(q.ctx(), w.Name, "", c.objectsOf(w, p.Events))
+	p.Caused, err = j.Caused(q.ctx(), w.Name, "", c.objectsOf(w, p.Events), time.Time{})
 	return p, more, err
 }
 

@@ -324,7 +324,7 @@ func (c *Console) sentByEngine(q *request, workspace string, events []*journal.E
 			ids = append(ids, engine.ObjectKey(m.ID))
 		}
 	}
-	caused, err := c.options.Journal.Caused(q.ctx(), workspace, vocabulary.MessageSent, ids)
+	caused, err := c.options.Journal.Caused(q.ctx(), workspace, vocabulary.MessageSent, ids, time.Time{})
 	if err != nil {
 		return nil, err
 	}

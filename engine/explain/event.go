@@ -133,11 +133,11 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	default:
 		why = x.t("explain.another_then")
 	}
-	r.Words = why + x.wouldWords(j)
+	r.Words = why + x.wouldWords(rule, j)
 	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
 		late := x.t("explain.age", duration.Format(age.Round(time.Second)), duration.Format(rule.Late.SkipAfter))
 		r.Outcome, r.Clause, r.Values, r.Error = journal.Late, "", map[string]any{}, late
-		r.Words = x.t("explain.left", why, late, x.wouldWords(j))
+		r.Words = x.t("explain.left", why, late, x.wouldWords(rule, j))
 	}
 	return r
 }

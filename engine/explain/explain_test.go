@@ -125,6 +125,7 @@ rules:
   - { id: gathers, when: message.received, gather: { quiet: 1m, at_most: 5m }, do: [log: a] }
   - { id: shadow, stage: shadow, when: message.received, do: [log: a] }
   - { id: sampled, sample: 1%, when: message.received, do: [log: a] }
+  - { id: in-both, stage: shadow, sample: 99.9%, when: message.received, do: [log: a] }
   - { id: draft, stage: draft, when: message.received, if: [ human_active("15m") ], do: [log: a] }
   - { id: sent, when: [message.sent, attendance.opened], do: [log: a] }
   - { id: clock, when: { every: 1d }, do: [log: a] }
@@ -163,6 +164,7 @@ func TestEveryOutcome(t *testing.T) {
 		"gathers":   fmt.Sprintf("did: gathered it with others (2 in all) into run %d of 17:51, done at 17:51", numbers["second gathers"]),
 		"shadow":    fmt.Sprintf("did: would have acted: it is in shadow; run %d of 17:50, done at 17:50", numbers["first shadow"]),
 		"sampled":   fmt.Sprintf("did: would have acted: this one is outside of its sample of 1%%; run %d of 17:50, done at 17:50", numbers["first sampled"]),
+		"in-both":   fmt.Sprintf("did: would have acted: it is in shadow; run %d of 17:50, done at 17:50", numbers["first in-both"]),
 	}
 	for rule, words := range same {
 		want[rule] = words
@@ -180,6 +182,7 @@ func TestEveryOutcome(t *testing.T) {
 	want["gathers"] = fmt.Sprintf("did: fired; run %d of 17:51, done at 17:51", numbers["second gathers"])
 	want["shadow"] = fmt.Sprintf("did: would have acted: it is in shadow; run %d of 17:50, done at 17:50", numbers["second shadow"])
 	want["sampled"] = fmt.Sprintf("did: would have acted: this one is outside of its sample of 1%%; run %d of 17:50, done at 17:50", numbers["second sampled"])
+	want["in-both"] = fmt.Sprintf("did: would have acted: it is in shadow; run %d of 17:50, done at 17:50", numbers["second in-both"])
 	o.wants("second", want)
 	stages := map[string]rules.Stage{}
 	for _, v := range must(o.journal.FindEvent(t.Context(), "default", "second")).Verdicts {
@@ -209,12 +212,18 @@ rules:
   - { id: added, when: message.received, if: [ 'human_active("15m")', 'message.text == "hello"' ], do: [log: a] }
   - { id: sure, when: message.received, if: [ 'human_active("15m")', 'len(message.text) > 10' ], do: [log: a] }
   - { id: named, when: message.received, if: 'conversation.sector_name contains "Sales"', do: [log: a] }
+  - { id: free, when: message.received, if: 'message.text == "hello"', do: [log: a] }
+  - { id: bounded, when: message.received, if: 'message.text == "hello"', limit: { times: 1, per: 1h }, do: [log: a] }
+  - { id: once, when: message.received, if: 'message.text == "hello"', mode: single, do: [log: a] }
 `)
 	o.wants("e1", map[string]string{
 		"paused":  "did: was not asked, because the rule was paused at 17:50: too many",
 		"changed": "did: fired; run 1 of 17:50, done at 17:50",
 		"added":   "would: was not asked: it was not there, or was another rule then; it cannot be judged: it was never asked whether somebody of the team had written within 15m",
 		"sure":    "would: was not asked: it was not there, or was another rule then; it would not have fired: len(message.text) was 5, and the rule wants more than 10 (message.text was \"hello\")",
+		"free":    "would: was not asked: it was not there, or was another rule then; it would have fired",
+		"bounded": "would: was not asked: it was not there, or was another rule then; it would have fired, unless its limit or mode had stood in the way",
+		"once":    "would: was not asked: it was not there, or was another rule then; it would have fired, unless its limit or mode had stood in the way",
 		"named":   "would: was not asked: it was not there, or was another rule then; it cannot be judged: it was never asked what the name of conversation.sector was (its id is s1)",
 	})
 	told := must(o.explainer().Event(t.Context(), must(o.journal.FindEvent(t.Context(), "default", "e1"))))

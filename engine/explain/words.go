@@ -23,7 +23,7 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 	}
 	switch v.Outcome {
 	case journal.Fired:
-		return x.firedWords(r, v), nil
+		return x.firedWords(r, rule, v), nil
 	case journal.False:
 		return x.t("explain.did_not", x.clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values)), nil
 	case journal.Failed:
@@ -48,13 +48,13 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 	}
 	words += prefixed(": ", reason)
 	if rule != nil {
-		words += x.t("explain.otherwise", x.wouldWords(j))
+		words += x.t("explain.otherwise", x.wouldWords(rule, j))
 	}
 	return words, nil
 }
 
-// firedWords describes the run of a rule that fired.
-func (x *Explainer) firedWords(r *Rule, v journal.Verdict) string {
+// firedWords describes the run of a rule that fired. The rule, as it was then, may be nil.
+func (x *Explainer) firedWords(r *Rule, rule *rules.Rule, v journal.Verdict) string {
 	if n, ok := v.Values["items"]; ok && r.Run == nil {
 		return x.t("explain.items", n)
 	}
@@ -64,7 +64,7 @@ func (x *Explainer) firedWords(r *Rule, v journal.Verdict) string {
 	words := x.t("explain.fired")
 	if r.Run.Stage == rules.Shadow {
 		words = x.t("explain.shadow")
-		if r.Sample > 0 && r.Sample < 1 {
+		if sampled := rule == nil || rule.Stage == rules.Live; sampled && r.Sample > 0 && r.Sample < 1 {
 			words = x.t("explain.outside", x.percent(r.Sample))
 		}
 	} else if r.Sample > 0 && r.Sample < 1 {
@@ -134,10 +134,14 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 	return prefixed(x.t("explain.used_by"), strings.Join(used, ", ")), nil
 }
 
-// wouldWords describes what a rule would have decided.
-func (x *Explainer) wouldWords(j judgement) string {
+// wouldWords describes what a rule would have decided. Whether its limit or its mode left room for
+// another run then is not worked out.
+func (x *Explainer) wouldWords(rule *rules.Rule, j judgement) string {
 	switch j.outcome {
 	case journal.Fired:
+		if rule.Limit != nil || rule.Mode == rules.Single {
+			return x.t("explain.would_fire_unless")
+		}
 		return x.t("explain.would_fire")
 	case journal.False:
 		c := j.clauses[j.decisive]

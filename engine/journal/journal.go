@@ -41,6 +41,10 @@ type Journal interface {
 	Open(workspace, lane string) *Lane
 	Drop(lane *Lane)
 
+	// Vacant reports whether nothing is pending in an opened lane, in any engine: what a call of
+	// another engine has caused there is recorded, and can be read from now on. Save checks it again.
+	Vacant(ctx context.Context, lane *Lane) (bool, error)
+
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the
 	// caller no longer holds the lane, with a *HeldError when a hold covers its Call, with a
 	// *MutedError when its Call sends to a muted conversation, with a *BoundError when a slot that the
@@ -60,7 +64,8 @@ type Journal interface {
 	// under way that the hold covers: when it has returned, Save has recorded the Call of each of
 	// them, and refuses every other, in any process and on any machine. Lift removes a hold, and makes
 	// the lanes due whose runs it held. Lifting a hold that a safety bound placed also removes the
-	// slots that filled the bound: the count starts again.
+	// slots that filled the bound: the count starts again. A hold with an Until is only lifted while it
+	// still ends then: another engine may have prolonged it.
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
@@ -97,8 +102,9 @@ type Journal interface {
 	Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error)
 
 	// Caused returns the expected events of the engine's own calls that have one of these objects,
-	// whether they have arrived or not. typ is the event's type; empty is any.
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
+	// whether they have arrived or not. typ is the event's type; empty is any. Those whose To is before
+	// since are left out; the zero time leaves out none.
+	Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]Caused, error)
 
 	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.
 	Version(ctx context.Context, hash string) (source string, err error)

@@ -43,7 +43,7 @@ func (n *network) toEngine(hook http.Handler) http.Handler {
 			n.held = append(n.held, heldDelivery{r.Clone(context.WithoutCancel(r.Context())), body})
 			n.mu.Unlock()
 		}
-		http.Error(w, "not now", http.StatusServiceUnavailable)
+		http.Error(w, "the story has this delivery refused", http.StatusServiceUnavailable)
 	})
 }
 

@@ -209,7 +209,7 @@ func (j foundJournal) Known(ctx context.Context, workspace, lane string, types [
 
 // CreatedIn returns the stage in which the engine itself created a card.
 func (j foundJournal) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := j.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)})
+	own, err := j.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)}, time.Time{})
 	for _, c := range own {
 		if c.Stage != "" {
 			return c.Stage, err

@@ -203,7 +203,7 @@ func (s shared) Known(ctx context.Context, workspace, lane string, types []strin
 }
 
 func (s shared) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := s.Caused(ctx, workspace, "kanban.card.created", []string{card})
+	own, err := s.Caused(ctx, workspace, "kanban.card.created", []string{card}, time.Time{})
 	if len(own) == 0 {
 		return "", err
 	}

@@ -35,7 +35,7 @@ func (s *Source) Run(ctx context.Context) error {
 func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	now := s.options.Now().Round(0)
 	if s.began && now.Sub(s.ticked) > 2*s.options.Every {
-		s.Wake("nobody looked for a while")
+		s.Wake("no pass for a while")
 	}
 	s.began, s.ticked = true, now
 	needed := slices.DeleteFunc(slices.Clone(s.options.Needs()), func(typ string) bool { return !service.Findable(typ) })

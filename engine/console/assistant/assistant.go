@@ -25,7 +25,7 @@ type Journal interface {
 	journal.Reader
 	journal.Auditor
 	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
+	Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 

@@ -30,7 +30,7 @@ func caused(c *check) {
 	}
 	check := func(typ string, objects []string, want ...journal.Caused) {
 		c.Helper()
-		got, err := c.Caused(c.Context(), ws, typ, objects)
+		got, err := c.Caused(c.Context(), ws, typ, objects, time.Time{})
 		c.ok(err)
 		c.equal("caused", got, want)
 	}
@@ -39,6 +39,16 @@ func caused(c *check) {
 	check("", []string{"a", "m1"}, message, updated, moved)
 	check("", nil)
 	check("message.read", []string{"m1"})
+
+	since := func(t time.Time, typ string, objects []string, want ...journal.Caused) {
+		c.Helper()
+		got, err := c.Caused(c.Context(), ws, typ, objects, t)
+		c.ok(err)
+		c.equal("caused", got, want)
+	}
+	since(updated.To, "conversation.updated", []string{"a"}, updated)
+	since(updated.To.Add(time.Microsecond), "conversation.updated", []string{"a"})
+	since(noon, "", []string{"a", "m1"}, updated)
 
 	c.save(l, journal.Change{Used: []int64{updated.ID}, Gone: []int64{moved.ID}, Release: true})
 	updated.Used = true

@@ -186,7 +186,7 @@ func prunesRest(c *check) {
 	has := func(now time.Duration, want bool) {
 		c.Helper()
 		c.pruneAll(at(now))
-		found, err := c.Caused(c.Context(), ws, "", []string{"m1"})
+		found, err := c.Caused(c.Context(), ws, "", []string{"m1"}, time.Time{})
 		c.ok(err)
 		c.equal("caused", len(found) == 1, want)
 	}

@@ -98,7 +98,7 @@ func saveRefused(c *check) {
 	e, err := c.FindEvent(c.Context(), ws, l.Events[0].ID)
 	c.ok(err)
 	c.equal("the event", e, l.Events[0])
-	caused, err := c.Caused(c.Context(), ws, "", []string{"m1"})
+	caused, err := c.Caused(c.Context(), ws, "", []string{"m1"}, time.Time{})
 	c.ok(err)
 	c.equal("caused", len(caused), 0)
 

@@ -22,6 +22,7 @@ var shareTests = []test{
 	{"a run that is queued while the one before it finishes begins", shareQueued},
 	{"engines together take no more slots than there are", shareSlots},
 	{"engines gather together", shareGathers},
+	{"an opened lane is vacant when no engine has anything pending in it", shareVacant},
 	{"what one engine stops is stopped for the others", shareHolds},
 	{"a run that is held while its hold is lifted goes on", shareLifted},
 	{"the source of a rule is not forgotten while another engine begins with it", shareVersions},
@@ -209,12 +210,41 @@ func shareHolds(c *check) {
 	held, err := other.Holds(c.Context())
 	c.ok(err)
 	c.equal("holds", held, []journal.Hold{hold})
-	lifted, err := other.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Kind: journal.HoldRate})
+	longer := hold
+	longer.Until = at(time.Hour)
+	c.hold(longer)
+	lifted, err := other.Lift(c.Context(), noon, hold)
+	c.ok(err)
+	c.equal("lifted though it was prolonged", lifted, false)
+	lifted, err = other.Lift(c.Context(), noon, longer)
 	c.ok(err)
 	c.equal("lifted", lifted, true)
 	lifted, err = c.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Kind: journal.HoldRate})
 	c.ok(err)
 	c.equal("lifted once more", lifted, false)
+}
+
+func shareVacant(c *check) {
+	other := c.second()
+	vacant := func(l *journal.Lane, want bool) {
+		c.Helper()
+		is, err := other.Vacant(c.Context(), l)
+		c.ok(err)
+		c.equal("vacant", is, want)
+	}
+	opened := other.openLane("a")
+	vacant(opened, true)
+	mine := c.claimNew("a")
+	vacant(opened, false)
+	waits := run("a", "r", "a", ws+"/r/waits")
+	c.begin(mine, start(rules.Queued, waits))
+	c.finishLane(mine)
+	vacant(opened, false)
+	mine = c.claimNew("a")
+	c.finish(mine, waits, journal.Done)
+	c.finishLane(mine)
+	vacant(opened, true)
+	other.Drop(opened)
 }
 
 func shareLifted(c *check) {

@@ -196,7 +196,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 		return false, err
 	}
 	defer j.mu.Unlock()
-	if _, ok := j.holds[keyOf(h)]; !ok {
+	if on, ok := j.holds[keyOf(h)]; !ok || !h.Until.IsZero() && !on.Until.Equal(h.Until) {
 		return false, nil
 	}
 	delete(j.holds, keyOf(h))

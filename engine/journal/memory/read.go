@@ -82,7 +82,7 @@ func (j *Journal) Newest() int64 {
 }
 
 // Caused returns expected events of own calls.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	slices.Sort(ids)
 	var out []journal.Caused
 	for _, id := range ids {
-		if c := j.caused[id]; c != nil && (typ == "" || c.Event == typ) {
+		if c := j.caused[id]; c != nil && (typ == "" || c.Event == typ) && !c.To.Before(since) {
 			out = append(out, *c)
 		}
 	}

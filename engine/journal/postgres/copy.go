@@ -60,7 +60,7 @@ func (c *Copy) open(ctx context.Context, a *address, from bool) (err error) {
 		return err
 	}
 	if !acquired {
-		return errors.New("another copy of it is being made, or an engine begins to use it")
+		return errors.New("the journal is being copied, or an engine is starting on it: try again when that is over")
 	}
 	var name string
 	err = c.pool.QueryRow(ctx, `SELECT coalesce((SELECT name FROM quando.engines WHERE alive_until >= clock_timestamp() LIMIT 1), '')`).Scan(&name)
@@ -91,7 +91,7 @@ func checkNoCopy(ctx context.Context, t pgx.Tx) error {
 		return err
 	}
 	if !acquired {
-		return errors.New("it is being copied: wait until that is over")
+		return errors.New("the journal is being copied: wait until that is over")
 	}
 	if err := refuseUnfinishedCopy(ctx, t); err != nil {
 		return err

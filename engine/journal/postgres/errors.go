@@ -81,7 +81,7 @@ func explain(err error) error {
 	case pg.Code == "53100":
 		return fmt.Errorf("the database's disk is full: make room (%w)", err)
 	case pg.Code == "55P03":
-		return fmt.Errorf("somebody keeps rows or tables of the journal locked: quando doctor names the session where it is a table (%w)", err)
+		return fmt.Errorf("another session keeps rows or tables of the journal locked: quando doctor names the session where it is a table (%w)", err)
 	case pg.Code == "53300":
 		return fmt.Errorf("the database has no connection left: raise its max_connections, or lower pool_max_conns in the address (%w)", err)
 	case pg.Code == "53200" && strings.Contains(pg.Hint, "max_locks_per_transaction"):

@@ -80,7 +80,8 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 	var held []ledger.LaneKey
 	lift := func(b *pgx.Batch) {
 		lifted, held = false, nil
-		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND lane = $3 AND kind = $4 RETURNING true`, encodeText(h.Workspace), encodeText(h.Rule), encodeText(h.Lane), string(h.Kind)), func(rows pgx.Rows) error {
+		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND lane = $3 AND kind = $4 AND $5::bigint IN (0, until) RETURNING true`,
+			encodeText(h.Workspace), encodeText(h.Rule), encodeText(h.Lane), string(h.Kind), stored.Micros(h.Until)), func(rows pgx.Rows) error {
 			return rows.Scan(&lifted)
 		})
 		each(b.Queue(`SELECT DISTINCT workspace, lane FROM quando.runs WHERE state = 'held' AND $1 IN ('', workspace) AND $2 IN ('', rule) AND $3 IN ('', lane)`, encodeText(h.Workspace), encodeText(h.Rule), encodeText(h.Lane)), func(rows pgx.Rows) error {

@@ -103,7 +103,7 @@ func TestUntoldCommit(t *testing.T) {
 		if found, err := j.FindRun(t.Context(), run.ID); err != nil || found.Key != what {
 			t.Errorf("%s: run %v, %v", what, found, err)
 		}
-		caused, err := j.Caused(t.Context(), "default", "", []string{what})
+		caused, err := j.Caused(t.Context(), "default", "", []string{what}, time.Time{})
 		if err != nil || len(caused) != 1 || caused[0].ID != change.Caused[0].ID {
 			t.Errorf("%s: caused %v, %v", what, caused, err)
 		}

@@ -1,6 +1,9 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
@@ -29,9 +32,24 @@ func (j *Journal) Drop(lane *journal.Lane) {
 	j.claims.release(lane, true) // what prevented its use may do so again
 }
 
+// isVacant is true of a lane k (w, l) in which nothing is pending. A gather needs no condition: its
+// lane has a row.
+const isVacant = `NOT EXISTS (SELECT 1 FROM quando.lanes d WHERE d.workspace = k.w AND d.lane = k.l)
+		AND NOT EXISTS (SELECT 1 FROM quando.leases d WHERE d.workspace = k.w AND d.lane = k.l)
+		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.workspace = k.w AND r.lane = k.l AND NOT r.finished)
+		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane)`
+
+// Vacant reports whether nothing is pending in an opened lane.
+func (j *Journal) Vacant(ctx context.Context, lane *journal.Lane) (vacant bool, err error) {
+	err = j.pool.QueryRow(ctx, `SELECT `+isVacant+` FROM (VALUES ($1::text, $2::text)) k (w, l)`, encodeText(lane.Workspace), encodeText(lane.Name)).Scan(&vacant)
+	if err != nil {
+		return false, fmt.Errorf("look into the lane: %w", explain(err))
+	}
+	return vacant, nil
+}
+
 // readOpenings finds out which lanes can be opened. What arrives in a lane after that counts as
-// simultaneous with the event it is opened for: it makes the lane due, and is next. A gather needs
-// no check: its lane has a row.
+// simultaneous with the event it is opened for: it makes the lane due, and is next.
 func (r *readBatch) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Openings) == 0 {
 		return
@@ -41,11 +59,8 @@ func (r *readBatch) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
 		o.add(e, "")
 	}
 	each(b.Queue(`SELECT k.w, k.l FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) k (w, l, i, t, x, c)
-		WHERE NOT EXISTS (SELECT 1 FROM quando.lanes d WHERE d.workspace = k.w AND d.lane = k.l)
-		AND NOT EXISTS (SELECT 1 FROM quando.leases d WHERE d.workspace = k.w AND d.lane = k.l)
+		WHERE `+isVacant+`
 		AND NOT EXISTS (SELECT 1 FROM quando.events e WHERE e.workspace = k.w AND e.id = k.i)
-		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.workspace = k.w AND r.lane = k.l AND NOT r.finished)
-		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane)
 		AND NOT EXISTS (SELECT 1 FROM quando.found f WHERE k.x <> '' AND f.workspace = k.w AND f.type = k.t AND f.identity = k.x AND f.since <= k.c AND f.until >= k.c AND f.told IN ('', k.i))`,
 		o.workspace, o.lane, o.id, o.typ, o.identity, o.created), func(rows pgx.Rows) error {
 		var k ledger.LaneKey

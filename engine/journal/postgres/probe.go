@@ -14,7 +14,7 @@ import (
 )
 
 // ErrBusy says that another session has locked a journal's tables.
-var ErrBusy = errors.New("it is locked")
+var ErrBusy = errors.New("the journal is locked")
 
 // Probe reports whether a journal can be written now: it returns ErrBusy if another session has one
 // of its tables locked for longer than a patience, and names the sessions that hold the locks. It

@@ -119,14 +119,19 @@ func (j *Journal) sawEvent(event int64) {
 }
 
 // Caused returns expected events of own calls.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
 	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM quando.caused WHERE workspace = $1 AND object = ANY($2::text[])`
 	args := []any{encodeText(workspace), encodeTexts(objects)}
 	if typ != "" {
-		query, args = query+` AND event = $3`, append(args, encodeText(typ))
+		args = append(args, encodeText(typ))
+		query += fmt.Sprintf(` AND event = $%d`, len(args))
+	}
+	if !since.IsZero() {
+		args = append(args, stored.Micros(since))
+		query += fmt.Sprintf(` AND to_at >= $%d`, len(args))
 	}
 	var caused []journal.Caused
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows pgx.Rows) error {

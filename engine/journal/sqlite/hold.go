@@ -49,7 +49,8 @@ func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	lifted := false
 	err := j.writer.write(ctx, directOperation(1, func(t *tx) error {
-		n, err := t.execCount(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
+		n, err := t.execCount(`DELETE FROM holds WHERE workspace = ?1 AND rule = ?2 AND lane = ?3 AND kind = ?4 AND ?5 IN (0, until)`,
+			h.Workspace, h.Rule, h.Lane, string(h.Kind), stored.Micros(h.Until))
 		if lifted = n > 0; err != nil || !lifted {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBusy says that another program has locked a journal's file.
-var ErrBusy = errors.New("it is locked")
+var ErrBusy = errors.New("the journal is locked")
 
 // Probe reports whether a journal's file can be written now: it returns ErrBusy if another program
 // has it locked for longer than a patience. It writes nothing.

@@ -119,7 +119,7 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 func (j *Journal) Newest() int64 { return j.writer.event.Load() }
 
 // Caused returns expected events of own calls.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
@@ -131,6 +131,9 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		WHERE workspace = ? AND object IN (` + placeholders(len(objects)) + `)`
 	if typ != "" {
 		query, args = query+` AND event = ?`, append(args, typ)
+	}
+	if !since.IsZero() {
+		query, args = query+` AND to_at >= ?`, append(args, stored.Micros(since))
 	}
 	var caused []journal.Caused
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows *sql.Rows) error {

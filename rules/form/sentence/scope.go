@@ -129,8 +129,10 @@ func (s *Scope) step(catalog *rules.Catalog, step form.Step) {
 	if step.ID != "" {
 		s.names = append(s.names, known{name: step.ID, typ: schema.Result, verb: step.Verb, card: schema.Gives == vocabulary.Card && schema.OnlyReads()})
 	}
-	if schema.Gives != "" && !slices.Contains(s.facts, schema.Gives) {
-		s.facts = append(s.facts, schema.Gives)
+	for _, fact := range schema.AtHand(argument("conversation") != nil || argument("attendance") != nil) {
+		if !slices.Contains(s.facts, fact) {
+			s.facts = append(s.facts, fact)
+		}
 	}
 }
 

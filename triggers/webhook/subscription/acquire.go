@@ -177,9 +177,9 @@ func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time
 	if own == nil {
 		return time.Time{}, s.noWebhook()
 	}
-	if err := s.rotate(ctx, own.ID, "somebody asked for it", &asked{revoke}, nil); err != nil {
+	if err := s.rotate(ctx, own.ID, "requested by hand", &asked{revoke}, nil); err != nil {
 		if service.IsUncertain(err) {
-			err = fmt.Errorf("nobody knows whether the secret was replaced, so it has to be once more: an engine that runs does that by itself, or quando webhook rotate again: %w", err)
+			err = fmt.Errorf("it is not known whether the secret was replaced, so it is replaced once more: an engine that runs does that by itself, or quando webhook rotate again: %w", err)
 		}
 		return time.Time{}, err
 	}

@@ -170,12 +170,12 @@ func (s *Subscription) swap(ctx context.Context, r *record) (bool, error) {
 
 // busyError means that another process has a change in progress.
 type busyError struct {
-	deed pendingChange
-	left time.Duration
+	change pendingChange
+	left   time.Duration
 }
 
 func (e *busyError) Error() string {
-	return fmt.Sprintf("somebody else is at it (%s, %s); try again in %s", e.deed.What, e.deed.By, e.left.Round(time.Second))
+	return fmt.Sprintf("another process is changing the webhook (%s, by %s): try again in %s", e.change.What, e.change.By, e.left.Round(time.Second))
 }
 
 // onlyBusy reports whether err is only busy errors, which are no problem.
@@ -194,7 +194,7 @@ func (s *Subscription) underway(d *pendingChange, now time.Time) bool {
 // busy returns another process's change in progress, or nil.
 func (s *Subscription) busy(r *record, now time.Time) *busyError {
 	if d := r.Doing; d != nil && d.By != s.me && s.underway(d, now) {
-		return &busyError{deed: *d, left: d.Until.Sub(now)}
+		return &busyError{change: *d, left: d.Until.Sub(now)}
 	}
 	return nil
 }

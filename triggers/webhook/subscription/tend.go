@@ -218,7 +218,7 @@ func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webho
 	var errs []error
 	if s.secretUnknown(r, own) {
 		errs = append(errs, s.attempt(func() error {
-			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", nil, func(r *record) bool { return s.secretUnknown(r, own) })
+			return s.rotate(ctx, own.ID, "its signing secret is not known", nil, func(r *record) bool { return s.secretUnknown(r, own) })
 		}))
 	}
 	own, err := s.activate(ctx, own)
@@ -292,7 +292,7 @@ func (s *Subscription) keepWaited(ctx context.Context, has, want []string) []str
 	}
 	waited, err := s.options.Waits(ctx, spare)
 	if err != nil {
-		s.options.Logger.Debug("nobody knows what unfinished runs wait for, so the webhook goes on with all of it", "error", err)
+		s.options.Logger.Debug("what unfinished runs wait for is not known, so the webhook keeps all its events", "error", err)
 		waited = spare
 	}
 	return append(slices.Clone(want), waited...)

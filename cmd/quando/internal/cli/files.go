@@ -6,12 +6,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/quandohq/quando/rules/source"
 )
 
-// ReadBounded reads a rule file; of one that is too large, only enough to report that.
+// ReadBounded reads a rule file; of one that is too large, only enough to report that. It refuses a
+// pipe, which could be read without end; a shell hands its own over below /dev.
 func ReadBounded(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() && !strings.HasPrefix(name, "/dev/") {
+		return nil, fmt.Errorf("%s is no regular file: remove it, or write the rules into one", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, FileError(err)

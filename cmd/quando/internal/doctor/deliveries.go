@@ -80,7 +80,7 @@ func (v *workspaceDoctor) secret(last *service.Delivery, fresh bool) {
 	case fresh:
 		v.found("secret", warning, "see to the address first", "the last delivery was not answered, so that nobody knows")
 	default:
-		v.found("secret", warning, "run quando doctor again when something has happened, or try a test event: quando webhook test", "nothing was delivered within %s, so that nobody knows whether the secret is right", cli.Span(recently))
+		v.found("secret", warning, "run quando doctor again when something has happened, or try a test event: quando webhook test", "nothing was delivered within %s, so it is not known whether the secret is right", cli.Span(recently))
 	}
 }
 

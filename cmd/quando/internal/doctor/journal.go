@@ -222,7 +222,7 @@ func (d *doctor) engine(ctx context.Context, c *config.Config, j storage.Journal
 	defer cancel()
 	name, err := engineOf(ctx, c.JournalPath())
 	if err != nil {
-		d.add("engine", "", warning, "", "nobody knows whether an engine runs: %v", err)
+		d.add("engine", "", warning, "", "whether an engine runs cannot be found out: %v", err)
 		return
 	}
 	if name == "" {

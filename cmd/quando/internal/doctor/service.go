@@ -303,7 +303,7 @@ func (v *workspaceDoctor) events() []string {
 func (v *workspaceDoctor) address(ctx context.Context, where string, delivered bool) (reached bool) {
 	if where == "" {
 		if !v.has("address", v.Name) {
-			v.found("address", warning, "set service.webhook.public_url", "nobody says at which address the service is to deliver")
+			v.found("address", warning, "set service.webhook.public_url", "the address at which the service is to deliver is not configured")
 		}
 		return false
 	}

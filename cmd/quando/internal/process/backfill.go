@@ -137,7 +137,7 @@ func (f *findings) Known(ctx context.Context, workspace, lane string, types []st
 
 // CreatedIn returns the stage in which the engine itself created a card.
 func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := f.journal.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)})
+	own, err := f.journal.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)}, time.Time{})
 	i := slices.IndexFunc(own, func(c journal.Caused) bool { return c.Stage != "" })
 	if i < 0 {
 		return "", err

@@ -66,7 +66,7 @@ func (l runLog) Changed(r *journal.Run) {
 	case r.State == journal.FailedRun:
 		message = "run failed"
 	case r.State == journal.Uncertain:
-		message = "nobody knows what became of a call; a person must say"
+		message = "run uncertain: a person must say what became of a call, with quando runs resolve"
 	case r.State.Finished():
 		level, message = slog.LevelInfo, "run finished"
 	default:

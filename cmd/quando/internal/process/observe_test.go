@@ -106,7 +106,7 @@ func TestLogOfRuns(t *testing.T) {
 	want := `level=DEBUG msg="run began" workspace=acme rule=answer run=7 lane=conversation:0192f3a4-0000-7000-9000-000000000001 stage=live event=0192f3a4-0000-7000-8000-000000000001
 level=INFO msg="run finished" workspace=acme rule=answer run=7 lane=conversation:0192f3a4-0000-7000-9000-000000000001 state=done stage=live steps=1 took=3ms
 level=ERROR msg="run failed" workspace=acme rule=answer run=8 lane=phone:… state=failed stage=live steps=1 step=do[0] verb=send_message
-level=ERROR msg="nobody knows what became of a call; a person must say" workspace=acme rule=answer run=8 lane=phone:… state=uncertain stage=live steps=1 step=do[0] verb=send_message
+level=ERROR msg="run uncertain: a person must say what became of a call, with quando runs resolve" workspace=acme rule=answer run=8 lane=phone:… state=uncertain stage=live steps=1 step=do[0] verb=send_message
 `
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)

@@ -88,7 +88,7 @@ const slowOpen = 2 * time.Second
 // openPatiently opens the engine's journal, and logs what it may be waiting for if that takes long.
 func openPatiently(ctx context.Context, where string, log *slog.Logger) (storage.Journal, error) {
 	slow := time.AfterFunc(slowOpen, func() {
-		log.Warn("the journal is not open yet: one that an earlier version wrote is brought up to date first, which takes minutes where it is very large; whoever stops it meanwhile loses nothing, and it begins anew")
+		log.Warn("the journal is not open yet: one that an earlier version wrote is brought up to date first, which takes minutes where it is very large; stopping it meanwhile loses nothing: the next start begins anew")
 	})
 	defer slow.Stop()
 	return storage.Open(ctx, where, false)

@@ -40,7 +40,9 @@ func (f *customerFlags) text() string { return cmp.Or(f.conversation, f.contact,
 func (f *customerFlags) find(cmd *cobra.Command, v *view.View, workspace string) (journal.Who, error) {
 	switch {
 	case f.phone != "":
-		return findCustomer(cmd, v, workspace, f.phone, func(w journal.Who) bool { return strings.Contains(digits(w.Phone), digits(f.phone)) })
+		return findCustomer(cmd, v, workspace, f.phone, func(w journal.Who) bool {
+			return digits(f.phone) != "" && strings.Contains(digits(w.Phone), digits(f.phone))
+		})
 	case f.protocol != "":
 		return findCustomer(cmd, v, workspace, f.protocol, func(w journal.Who) bool { return strings.EqualFold(w.Protocol, strings.TrimSpace(f.protocol)) })
 	case f.contact != "":

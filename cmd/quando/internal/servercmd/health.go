@@ -76,7 +76,7 @@ func askHealth(ctx context.Context, c *config.Config, path string) (answer strin
 	}
 	res, err := client.Do(r)
 	if err != nil {
-		return err.Error(), false
+		return fmt.Sprintf("no quando answers at %s: is it running, and is listen what it was started with? %v", net.JoinHostPort(host, port), err), false
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status says it

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/journal"
@@ -24,7 +25,7 @@ func NewOfflineDesk(ctx context.Context, j journal.Journal, workspaceName string
 	return builtin.NewOffline(builtin.OfflineOptions{
 		Profile: profile, Snapshot: snapshot,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
-			own, err := j.Caused(ctx, workspaceName, vocabulary.MessageSent, []string{m.ID})
+			own, err := j.Caused(ctx, workspaceName, vocabulary.MessageSent, []string{m.ID}, time.Time{})
 			return len(own) > 0, err
 		},
 	}), nil

@@ -152,7 +152,7 @@ func (g *guesses) logAttempt(log *slog.Logger, from, what string, refused bool, 
 		return
 	}
 	g.lines++
-	message := "somebody could not log in to the console"
+	message := "login to the console failed"
 	if refused {
 		who.toldOff, message = true, "too many wrong passwords or tokens: what else comes from there is refused for the rest of the minute"
 	} else {

@@ -151,7 +151,7 @@ func (d *desk) past() story.Past {
 			}
 		}
 	}
-	p.Caused = desktest.Must(d.journal.Caused(d.t.Context(), "default", "", keys))
+	p.Caused = desktest.Must(d.journal.Caused(d.t.Context(), "default", "", keys, time.Time{}))
 	return p
 }
 
