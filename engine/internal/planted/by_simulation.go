@@ -229,4 +229,30 @@ var bySimulation = []Bug{
 	}
 `, ``},
 	}},
+
+	{Name: "an event of another engine's call is decided on at once", Edits: []Edit{
+		{"engine/decide.go", `	if d.err = v.checkVacant(ctx, e); d.err == nil {
+`, `	if d.err == nil {
+`},
+	}, Unseen: "on a desk no other engine comes between two reads", Finder: [2]string{"./engine", "TestOwnMessagesAcrossEngines"}},
+	{Name: "a message is given up without a look", Edits: []Edit{
+		{"actions/builtin/send_message.go", `	if !s.Last {
+`, `	if !s.Last || i.Call != "" {
+`},
+	}, Unseen: "on exact desks no step gives up", Finder: [2]string{"./engine", "TestGivenUpAfterALook"}},
+	{Name: "a retry makes a new call though the last may have had its effect", Edits: []Edit{
+		{"engine/fail.go", `rec.Intent != nil && !rec.isOpen() {`, `rec.Intent != nil {`},
+	}, Unseen: "nobody on a desk has a failed run go on", Finder: [2]string{"./engine", "TestRetryOfAnUnsureCall"}},
+	{Name: "a call has failed because its arguments are gone", Edits: []Edit{
+		{"engine/act.go", `rec.isOpen() && deskFailure(err) == nil &&`, `!rec.isOpen() && rec.isOpen() &&`},
+	}, Unseen: "no contact vanishes from a desk", Finder: [2]string{"./engine", "TestUnsureCallIsNotRendered"}},
+	{Name: "a card of a conversation that was taken up is created in another lane", Edits: []Edit{
+		{"actions/builtin/create_card.go", `Generation: g, Lane: lane, `, `Generation: g, `},
+		{"actions/builtin/create_card.go", `		lane = actions.ConversationLane(card.ConversationID)
+`, `		_ = lane
+`},
+	}, Unseen: "rules on a desk take up no other conversation", Finder: [2]string{"./engine", "TestCardOfAnotherConversation"}},
+	{Name: "a pause that another engine has prolonged is lifted", Edits: []Edit{
+		{"engine/journal/sqlite/hold.go", `?5 IN (0, until)`, `?5 IN (?5, until)`},
+	}, Unseen: "on a desk no other engine comes between two reads", Finder: [2]string{"./engine", "TestPauseOfAnotherEngine"}},
 }
