@@ -10,9 +10,8 @@ import (
 )
 
 // TestNoCardFound shows that if a search finds no card, the steps that would work on it are skipped
-// and do not touch the event's own card.
-// TestMovedCardAfterAWait shows that a rule knows after a wait too which stage the card has left, and
-// reads what has changed since.
+// and do not touch the event's own card. TestMovedCardAfterAWait shows that a rule knows after a
+// wait too which stage the card has left, and reads what has changed since.
 func TestMovedCardAfterAWait(t *testing.T) {
 	d := newDesk(t, `
 rules:

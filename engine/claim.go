@@ -55,8 +55,8 @@ func recordedClaim(e *journal.Event) (*claim, error) {
 	return c, json.Unmarshal(raw, c)
 }
 
-// mayBeClaimed reports whether a customer's message can cause the event, a rule can start on it, and
-// one can claim messages, or has claimed one of these before it was changed.
+// mayBeClaimed reports whether a customer's message can cause the event, a rule can start on it,
+// and one can claim messages, or has claimed one of these before it was changed.
 func (v *visit) mayBeClaimed(ctx context.Context, e *journal.Event) (bool, error) {
 	switch e.Type {
 	case vocabulary.AttendanceOpened, vocabulary.CardCreated, vocabulary.ConversationUpdated:

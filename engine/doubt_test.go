@@ -191,8 +191,8 @@ func (j *renewedHold) Holds(ctx context.Context) ([]journal.Hold, error) {
 	return list, err
 }
 
-// TestPauseOfAnotherEngine ends a pause that the service had asked for, while another engine is told
-// to pause for longer: that pause stays.
+// TestPauseOfAnotherEngine ends a pause that the service had asked for, while another engine is
+// told to pause for longer: that pause stays.
 func TestPauseOfAnotherEngine(t *testing.T) {
 	var held *renewedHold
 	d := newDesk(t, `

@@ -47,8 +47,8 @@ func (l *laneState) isHeld(r *journal.Run) bool {
 	return r.State == journal.Held && l.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
 }
 
-// newestDecided returns a number such that the lane's events up to it are decided and all others are
-// not. They are decided in the order of their numbers.
+// newestDecided returns a number such that the lane's events up to it are decided and all others
+// are not. They are decided in the order of their numbers.
 func (l *laneState) newestDecided() int64 {
 	newest := l.newest
 	for _, e := range l.lane.Events {

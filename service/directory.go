@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 const (
@@ -70,7 +70,7 @@ func (d *Directory) ID(ctx context.Context, kind Kind, name string) (string, err
 
 // StageID finds the id of a stage of a board; the board may be a name or an id.
 func (d *Directory) StageID(ctx context.Context, board, name string) (string, error) {
-	if isUUID(name) {
+	if plain.IsUUID(name) {
 		return name, nil
 	}
 	id, err := d.ID(ctx, KindBoard, board)
@@ -103,7 +103,7 @@ func (d *Directory) Names(ctx context.Context, kind Kind) ([]string, error) {
 
 func (d *Directory) resolve(ctx context.Context, key listingKey, name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if isUUID(name) {
+	if plain.IsUUID(name) {
 		return name, nil
 	}
 	entries, err := d.entries(ctx, key, func(list []entry) bool { return len(match(list, name)) > 0 })
@@ -282,9 +282,4 @@ func entriesOf[T any](list []T, of func(T) entry) []entry {
 		out[i] = of(x)
 	}
 	return out
-}
-
-func isUUID(s string) bool {
-	_, err := uuid.Parse(s)
-	return err == nil && len(s) == 36
 }

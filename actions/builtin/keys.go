@@ -56,8 +56,3 @@ func generation(s *actions.Step, call string) int {
 
 // tooOld reports whether a card call must not be repeated any more.
 func tooOld(s *actions.Step, i actions.Intent) bool { return s.Now.Sub(i.At) > maxRepeatAge }
-
-func isUUID(s string) bool {
-	_, err := uuid.Parse(s)
-	return err == nil && len(s) == 36
-}

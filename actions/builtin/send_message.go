@@ -160,7 +160,8 @@ func (r sendRequest) complete(m service.Message) service.Message {
 const clockSlack = time.Minute
 
 // settle has the call repeated: its client_id tells the service that it is the same message. Of a
-// call that is given up it looks for the message, from the newest back to when the call was planned.
+// call that is given up it looks for the message, from the newest back to when the call was
+// planned.
 func (c sendCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
 	if !s.Last {
 		return repeat()
@@ -208,7 +209,7 @@ type uploadAnswer struct {
 // planMedia returns the id of the uploaded file of a message, or plans its upload.
 func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err error) {
 	media := args(s.Args).text("media")
-	if media == "" || isUUID(media) {
+	if media == "" || plain.IsUUID(media) {
 		return media, next, nil
 	}
 	if r, ok := s.Receipt(callUpload); ok {

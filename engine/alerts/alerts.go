@@ -25,10 +25,10 @@ type Journal interface {
 	Who(ctx context.Context, workspace string, lanes []string) (map[string]journal.Who, error)
 }
 
-// A Way is one way to tell people. Send may be called again with the same id, after an error or a
+// A Channel tells people. Send may be called again with the same id, after an error or a
 // crash: it must not tell twice. It reports whether this very text was told; false means that an
 // earlier call with the id has told its own.
-type Way interface {
+type Channel interface {
 	Name() string
 	Send(ctx context.Context, m Message) (same bool, err error)
 }
@@ -37,11 +37,11 @@ type Way interface {
 type Options struct {
 	Find    func(ctx context.Context, now time.Time) ([]attention.Item, error)
 	Journal Journal
-	Ways    []Way
+	Ways    []Channel
 	Process string // names this process among those that share the journal
 
 	Linger   time.Duration // what comes within it is told together; what is gone within it is not told
-	Limit    duration.Rate // bounds the messages of each way
+	Limit    duration.Rate // bounds the messages of each channel
 	Language phrases.Language
 	Link     string         // the address of the console; may be empty
 	Location *time.Location // for the times in texts; nil is UTC
@@ -54,7 +54,7 @@ type Options struct {
 // DefaultLinger is how long things are gathered into one message.
 const DefaultLinger = time.Minute
 
-// DefaultLimit bounds the messages of each way.
+// DefaultLimit bounds the messages of each channel.
 var DefaultLimit = duration.Rate{Times: 6, Per: time.Hour}
 
 const (
@@ -77,9 +77,9 @@ type Alerts struct {
 	last    *state            // as it was last read or written
 	seen    string            // the text of it that the journal had then
 	unsaved bool              // last is newer, because the journal cannot be written
-	logged  map[string]string // the last logged error of each way
+	logged  map[string]string // the last logged error of each channel
 	mu      sync.Mutex
-	tests   map[string]Result // the last test of each way
+	tests   map[string]Result // the last test of each channel
 }
 
 // New returns Alerts. It tells nothing until Run.
@@ -103,7 +103,7 @@ func New(o Options) *Alerts {
 // Run looks for what needs a person, and tells it, until ctx ends.
 func (a *Alerts) Run(ctx context.Context) {
 	for {
-		if err := a.look(ctx); err != nil && ctx.Err() == nil {
+		if err := a.check(ctx); err != nil && ctx.Err() == nil {
 			a.log.Error("what needs a person cannot be told", "error", engine.Discreet(err))
 		}
 		select {
@@ -115,11 +115,11 @@ func (a *Alerts) Run(ctx context.Context) {
 	}
 }
 
-// look finds what needs a person and tells what is due. Of several processes that share a journal
+// check finds what needs a person and tells what is due. Of several processes that share a journal
 // one does so. A message is recorded with its id before it is sent: whoever has to repeat it does
 // so with the same id. If the journal cannot be written, alerts go on without it, because that is
 // one of the things to tell.
-func (a *Alerts) look(ctx context.Context) error {
+func (a *Alerts) check(ctx context.Context) error {
 	now := a.now()
 	old, st, err := a.load(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *Alerts) look(ctx context.Context) error {
 		a.log.Error("what needs a person cannot be found out", "error", engine.Discreet(err))
 		st.add(attention.NoJournal(), now, a.options.Language)
 	} else {
-		st.note(items, now, a.options.Linger, a.options.Language)
+		st.update(items, now, a.options.Linger, a.options.Language)
 	}
 	st.Teller = a.options.Process
 	if st.Until.Sub(now) < lease/2 {
@@ -144,7 +144,7 @@ func (a *Alerts) look(ctx context.Context) error {
 	}
 	due := false
 	for _, w := range a.options.Ways {
-		due = st.plan(w.Name(), now, &a.options) || due
+		due = st.schedule(w.Name(), now, &a.options) || due
 	}
 	st.prune(now, &a.options)
 	old, ok := a.save(ctx, old, st)
@@ -168,16 +168,16 @@ type sent struct {
 	err     error
 }
 
-// send sends the messages that are due, each way for itself.
+// send sends the messages that are due, each channel for itself.
 func (a *Alerts) send(ctx context.Context, st *state, customers map[string]string, now time.Time) []*sent {
 	results := make([]*sent, len(a.options.Ways))
 	var group sync.WaitGroup
 	for i, w := range a.options.Ways {
-		s := st.way(w.Name()).Sending
+		s := st.channel(w.Name()).Sending
 		if s == nil || s.Next.After(now) {
 			continue
 		}
-		m := st.compose(s, way{w}, customers, now, &a.options)
+		m := st.compose(s, namedChannel{w}, customers, now, &a.options)
 		group.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
@@ -191,7 +191,7 @@ func (a *Alerts) send(ctx context.Context, st *state, customers map[string]strin
 
 // settle takes down what became of a message.
 func (a *Alerts) settle(st *state, name string, r *sent) {
-	w := st.way(name)
+	w := st.channel(name)
 	if r.err != nil {
 		w.Error = errorText(r.err)
 		w.Sending.Tries++
@@ -204,7 +204,7 @@ func (a *Alerts) settle(st *state, name string, r *sent) {
 	}
 	delete(a.logged, name)
 	for _, key := range w.Sending.Keys {
-		if t := st.Things[key]; t != nil {
+		if t := st.Items[key]; t != nil {
 			t.Told = append(t.Told, name)
 		}
 	}
@@ -288,7 +288,7 @@ type Result struct {
 	Error string // empty is that it was sent
 }
 
-// Test sends a test alert each way.
+// Test sends a test alert by each channel.
 func (a *Alerts) Test(ctx context.Context) []Result {
 	list := make([]Result, len(a.options.Ways))
 	var group sync.WaitGroup
@@ -311,16 +311,16 @@ func (a *Alerts) Test(ctx context.Context) []Result {
 	return list
 }
 
-// A Status is how one way stands.
+// A Status is how one channel stands.
 type Status struct {
 	Way   string
-	Told  time.Time // when something was last told this way; zero is never
+	Told  time.Time // when something was last told by it; zero is never
 	Error string    // why the message that waits has not got through; empty if none waits
 	Test  *Result   // the last test of this process; nil is none
 }
 
-// Ways returns how each way stands.
-func (a *Alerts) Ways(ctx context.Context) ([]Status, error) {
+// Channels returns how each channel stands.
+func (a *Alerts) Channels(ctx context.Context) ([]Status, error) {
 	text, err := a.options.Journal.Cursor(ctx, cursor)
 	if err != nil {
 		return nil, err
@@ -333,7 +333,7 @@ func (a *Alerts) Ways(ctx context.Context) ([]Status, error) {
 	defer a.mu.Unlock()
 	var list []Status
 	for _, w := range a.options.Ways {
-		s := Status{Way: w.Name(), Told: st.way(w.Name()).At, Error: st.way(w.Name()).Error}
+		s := Status{Way: w.Name(), Told: st.channel(w.Name()).At, Error: st.channel(w.Name()).Error}
 		if t, ok := a.tests[w.Name()]; ok {
 			s.Test = &t
 		}

@@ -132,7 +132,7 @@ func (d *desk) teller(process string) *Alerts {
 	return New(Options{
 		Find: find.Items, Journal: failingJournal{d.journal, &d.broken}, Process: process, Linger: time.Minute, Limit: duration.Rate{Times: 3, Per: time.Hour}, Language: phrases.English,
 		Link: "https://quando.example.com/", Now: d.clock.Now,
-		Ways: []Way{
+		Ways: []Channel{
 			&Phone{Person: "Carla", Workspace: "default", To: service.Phone{Number: carla, Channel: "Main"}, Client: d.client, Directory: service.NewDirectory(d.client)},
 			&Webhook{URL: d.receiver.URL + "/hooks/swordfish", Secret: secret},
 		},
@@ -157,7 +157,7 @@ func (d *desk) pass(length time.Duration) {
 	d.t.Helper()
 	for end := d.clock.Now().Add(length); d.clock.Now().Before(end); {
 		d.clock.Advance(10 * time.Second)
-		if err := d.alerts.look(d.t.Context()); err != nil {
+		if err := d.alerts.check(d.t.Context()); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestOutage(t *testing.T) {
 	}
 	compare(t, "webhook", hooks, [][]string{{"Messages and changes do not get through to the service (since 12:00)"}})
 	d.phoned()
-	ways := desktest.Must(d.alerts.Ways(t.Context()))
+	ways := desktest.Must(d.alerts.Channels(t.Context()))
 	if len(ways) != 2 || ways[0].Way != "Carla" || !strings.Contains(ways[0].Error, "503") || ways[1].Error != "" || ways[1].Told.IsZero() {
 		t.Errorf("%+v", ways)
 	}
@@ -407,7 +407,7 @@ func TestTwoTellers(t *testing.T) {
 	one, two := d.alerts, d.teller("two")
 	h := d.stops("away")
 	d.receiver.during = func() {
-		if err := two.look(t.Context()); err != nil {
+		if err := two.check(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -417,7 +417,7 @@ func TestTwoTellers(t *testing.T) {
 			var group sync.WaitGroup
 			for _, a := range []*Alerts{one, two} {
 				group.Go(func() {
-					if err := a.look(t.Context()); err != nil {
+					if err := a.check(t.Context()); err != nil {
 						t.Error(err)
 					}
 				})

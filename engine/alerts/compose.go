@@ -23,7 +23,7 @@ type Message struct {
 	CreatedAt time.Time `json:"created_at"`
 	Text      string    `json:"text"` // all of it, for people
 	Link      string    `json:"link,omitempty"`
-	Items     []Told    `json:"items"`
+	Items     []Item    `json:"items"`
 	More      int       `json:"more,omitempty"` // things that are not listed
 }
 
@@ -37,8 +37,8 @@ const (
 	KindTest     Kind = "test"
 )
 
-// A Told is one thing as a message tells it.
-type Told struct {
+// An Item is one thing that needs a person, as a message has it.
+type Item struct {
 	Kind      attention.Kind `json:"kind"`
 	Title     string         `json:"title"`
 	Workspace string         `json:"workspace,omitempty"`
@@ -54,31 +54,31 @@ const (
 	maxName   = 60  // characters of a customer's name
 )
 
-// A way knows what a message that arrives this way proves.
-type way struct{ Way }
+// A namedChannel knows what a message proves that arrives by it.
+type namedChannel struct{ Channel }
 
 // proves reports whether a thing is over as soon as a message arrives this way: one that a phone
 // receives through the service says that messages get through again.
-func (w way) proves(key string) bool {
-	p, ok := w.Way.(*Phone)
+func (w namedChannel) proves(key string) bool {
+	p, ok := w.Channel.(*Phone)
 	return ok && key == attention.OutageKey(p.Workspace, attention.CheckSends)
 }
 
 // compose writes a message as things stand now.
-func (s *state) compose(of *sending, w way, customers map[string]string, now time.Time, o *Options) Message {
-	m := Message{ID: of.ID, Kind: KindAllClear, CreatedAt: now.UTC(), Link: o.Link, Items: []Told{}}
+func (s *state) compose(of *sending, w namedChannel, customers map[string]string, now time.Time, o *Options) Message {
+	m := Message{ID: of.ID, Kind: KindAllClear, CreatedAt: now.UTC(), Link: o.Link, Items: []Item{}}
 	open := 0
-	for key, t := range s.Things {
+	for key, t := range s.Items {
 		if t.Gone.IsZero() && !w.proves(key) {
 			m.Kind = KindAlert
 		}
 	}
 	for _, key := range of.Keys {
-		t := s.Things[key]
+		t := s.Items[key]
 		if t == nil {
 			continue
 		}
-		one := Told{Kind: t.Kind, Title: t.Title, Workspace: t.Workspace, Rule: t.Rule, Since: t.Since, Until: t.Gone}
+		one := Item{Kind: t.Kind, Title: t.Title, Workspace: t.Workspace, Rule: t.Rule, Since: t.Since, Until: t.Gone}
 		if t.item != nil {
 			one.Title, one.By = titleOf(t.item, o.Language, customers[key]), t.item.By
 		}
@@ -135,7 +135,7 @@ func (m *Message) words(open int, now time.Time, o *Options) string {
 
 // testMessage is an alert that says that it is a test.
 func testMessage(now time.Time, o *Options) Message {
-	m := Message{ID: newID(), Kind: KindTest, CreatedAt: now.UTC(), Text: phrases.Say(o.Language, "alert.test"), Link: o.Link, Items: []Told{}}
+	m := Message{ID: newID(), Kind: KindTest, CreatedAt: now.UTC(), Text: phrases.Say(o.Language, "alert.test"), Link: o.Link, Items: []Item{}}
 	if o.Link != "" {
 		m.Text += "\n" + o.Link
 	}

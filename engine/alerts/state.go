@@ -11,14 +11,14 @@ import (
 
 // A state is what the journal remembers across restarts. It has no name and no text of a customer.
 type state struct {
-	Teller string            `json:"teller,omitempty"` // the process that tells
-	Until  time.Time         `json:"until,omitzero"`   // when another one may
-	Things map[string]*thing `json:"things,omitempty"` // by the item's key
-	Ways   map[string]*told  `json:"ways,omitempty"`   // by name
+	Teller   string                   `json:"teller,omitempty"` // the process that tells
+	Until    time.Time                `json:"until,omitzero"`   // when another one may
+	Items    map[string]*openItem     `json:"things,omitempty"` // by the item's key
+	Channels map[string]*channelState `json:"ways,omitempty"`   // by name
 }
 
-// A thing is something that needs a person, or did and is not told everywhere.
-type thing struct {
+// An openItem is something that needs a person, or did and is not told everywhere.
+type openItem struct {
 	Kind      attention.Kind `json:"kind"`
 	Workspace string         `json:"workspace,omitempty"`
 	Rule      string         `json:"rule,omitempty"`
@@ -30,8 +30,8 @@ type thing struct {
 	item      *attention.Item
 }
 
-// A told is what was told one way.
-type told struct {
+// A channelState is what was told by one channel.
+type channelState struct {
 	Open    bool        `json:"open,omitempty"` // an all clear is due when nothing is left
 	Sending *sending    `json:"sending,omitempty"`
 	Sent    []time.Time `json:"sent,omitempty"` // as far back as the limit counts
@@ -47,45 +47,45 @@ type sending struct {
 	Next  time.Time `json:"next,omitzero"`   // not before
 }
 
-func (s *state) way(name string) *told {
-	if s.Ways == nil {
-		s.Ways = map[string]*told{}
+func (s *state) channel(name string) *channelState {
+	if s.Channels == nil {
+		s.Channels = map[string]*channelState{}
 	}
-	if s.Ways[name] == nil {
-		s.Ways[name] = &told{}
+	if s.Channels[name] == nil {
+		s.Channels[name] = &channelState{}
 	}
-	return s.Ways[name]
+	return s.Channels[name]
 }
 
 // add takes an item for something that is there. One that was over is a new one.
-func (s *state) add(i attention.Item, now time.Time, l phrases.Language) *thing {
-	t := s.Things[i.Key]
+func (s *state) add(i attention.Item, now time.Time, l phrases.Language) *openItem {
+	t := s.Items[i.Key]
 	if t == nil {
 		since := i.Since
 		if since.IsZero() {
 			since = now
 		}
-		t = &thing{Kind: i.Kind, Workspace: i.Workspace, Rule: i.Rule, Since: since.UTC(), First: now.UTC()}
-		if s.Things == nil {
-			s.Things = map[string]*thing{}
+		t = &openItem{Kind: i.Kind, Workspace: i.Workspace, Rule: i.Rule, Since: since.UTC(), First: now.UTC()}
+		if s.Items == nil {
+			s.Items = map[string]*openItem{}
 		}
-		s.Things[i.Key] = t
+		s.Items[i.Key] = t
 	}
 	t.Gone, t.item, t.Title = time.Time{}, &i, titleOf(&i, l, "")
 	return t
 }
 
-// note takes down what there is, and what is gone.
-func (s *state) note(items []attention.Item, now time.Time, linger time.Duration, l phrases.Language) {
+// update adds the items that there are, and notes which are gone.
+func (s *state) update(items []attention.Item, now time.Time, linger time.Duration, l phrases.Language) {
 	seen := map[string]bool{}
 	for _, i := range items {
 		seen[i.Key] = true
-		if t := s.Things[i.Key]; t != nil && t.over(now, linger) {
+		if t := s.Items[i.Key]; t != nil && t.over(now, linger) {
 			t.Told, t.First = nil, now.UTC()
 		}
 		s.add(i, now, l)
 	}
-	for key, t := range s.Things {
+	for key, t := range s.Items {
 		if !seen[key] && t.Gone.IsZero() {
 			t.Gone = now.UTC()
 		}
@@ -93,25 +93,25 @@ func (s *state) note(items []attention.Item, now time.Time, linger time.Duration
 }
 
 // over reports whether a thing is gone for good. One that comes back at once was never gone.
-func (t *thing) over(now time.Time, linger time.Duration) bool {
+func (t *openItem) over(now time.Time, linger time.Duration) bool {
 	return !t.Gone.IsZero() && now.Sub(t.Gone) >= linger
 }
 
-// worth reports whether a thing is to be told: it is there, or was for a while.
-func (t *thing) worth(linger time.Duration) bool {
+// isDue reports whether an item is to be told: it is there, or was for a while.
+func (t *openItem) isDue(linger time.Duration) bool {
 	return t.Gone.IsZero() || t.Gone.Sub(t.First) >= linger
 }
 
 // keys returns the keys of all things, the oldest first.
 func (s *state) keys() []string {
-	list := slices.Sorted(maps.Keys(s.Things))
-	slices.SortStableFunc(list, func(a, b string) int { return s.Things[a].First.Compare(s.Things[b].First) })
+	list := slices.Sorted(maps.Keys(s.Items))
+	slices.SortStableFunc(list, func(a, b string) int { return s.Items[a].First.Compare(s.Items[b].First) })
 	return list
 }
 
-// plan makes a message for a way, if one is due, and reports whether one is to be sent now.
-func (s *state) plan(name string, now time.Time, o *Options) (due bool) {
-	w := s.way(name)
+// schedule makes a message for a channel, if one is due, and reports whether one is to be sent now.
+func (s *state) schedule(name string, now time.Time, o *Options) (due bool) {
+	w := s.channel(name)
 	if w.Sending != nil {
 		return !w.Sending.Next.After(now)
 	}
@@ -122,14 +122,14 @@ func (s *state) plan(name string, now time.Time, o *Options) (due bool) {
 	var untold []string
 	left := false
 	for _, key := range s.keys() {
-		t := s.Things[key]
+		t := s.Items[key]
 		left = left || !t.over(now, o.Linger)
-		if !slices.Contains(t.Told, name) && t.worth(o.Linger) {
+		if !slices.Contains(t.Told, name) && t.isDue(o.Linger) {
 			untold = append(untold, key)
 		}
 	}
 	switch {
-	case len(untold) > 0 && now.Sub(s.Things[untold[0]].First) >= o.Linger:
+	case len(untold) > 0 && now.Sub(s.Items[untold[0]].First) >= o.Linger:
 	case len(untold) == 0 && w.Open && !left:
 	default:
 		return false
@@ -140,10 +140,10 @@ func (s *state) plan(name string, now time.Time, o *Options) (due bool) {
 
 // prune drops what is over and told, or was too short to be told.
 func (s *state) prune(now time.Time, o *Options) {
-	maps.DeleteFunc(s.Things, func(_ string, t *thing) bool {
-		return t.over(now, o.Linger) && (!t.worth(o.Linger) || !slices.ContainsFunc(o.Ways, func(w Way) bool { return !slices.Contains(t.Told, w.Name()) }))
+	maps.DeleteFunc(s.Items, func(_ string, t *openItem) bool {
+		return t.over(now, o.Linger) && (!t.isDue(o.Linger) || !slices.ContainsFunc(o.Ways, func(w Channel) bool { return !slices.Contains(t.Told, w.Name()) }))
 	})
-	maps.DeleteFunc(s.Ways, func(name string, _ *told) bool {
-		return !slices.ContainsFunc(o.Ways, func(w Way) bool { return w.Name() == name })
+	maps.DeleteFunc(s.Channels, func(name string, _ *channelState) bool {
+		return !slices.ContainsFunc(o.Ways, func(w Channel) bool { return w.Name() == name })
 	})
 }

@@ -45,9 +45,9 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 		return actions.Next{}, a.broken(err)
 	}
 	args := encodeArgs(&a.schema, s.Args)
-	if twin := p.matchingStep(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
-		a.twins[twin.Key] = true
-		return a.repeatRecorded(q, s, twin)
+	if recorded := p.matchingStep(q, a.schema.Verb, a.repeated, func(recorded string) bool { return recorded == args }); recorded != nil {
+		a.repeated[recorded.Key] = true
+		return a.repeatRecorded(q, s, recorded)
 	}
 	if a.schema.OnlyReads() {
 		return actions.Next{}, a.missing(q, fmt.Sprintf("what %s %s finds", a.schema.Verb, words(args)))
@@ -61,20 +61,20 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 }
 
 // repeatRecorded brings a step to the end that it had.
-func (a *action) repeatRecorded(q engine.Inquiry, s *actions.Step, twin *recordedStep) (actions.Next, error) {
-	value, err := engine.DecodeValue(twin.Value)
+func (a *action) repeatRecorded(q engine.Inquiry, s *actions.Step, recorded *recordedStep) (actions.Next, error) {
+	value, err := engine.DecodeValue(recorded.Value)
 	if err != nil {
 		return actions.Next{}, actions.Permanent(err)
 	}
-	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(twin.State), Why: phrases.Recorded(twin.Reason, twin.Why), Value: value}}
+	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(recorded.State), Why: phrases.Recorded(recorded.Reason, recorded.Why), Value: value}}
 	switch {
-	case twin.State == journal.StepFailed:
-		return actions.Next{}, actions.Permanent(errors.New(twin.Error))
-	case twin.State == journal.StepSkipped, twin.State == journal.StepSuperseded:
+	case recorded.State == journal.StepFailed:
+		return actions.Next{}, actions.Permanent(errors.New(recorded.Error))
+	case recorded.State == journal.StepSkipped, recorded.State == journal.StepSuperseded:
 		return end, nil
-	case twin.State == journal.StepDone && len(twin.Receipts) == 0:
+	case recorded.State == journal.StepDone && len(recorded.Receipts) == 0:
 		return end, nil // it only read, or there was nothing to change
-	case twin.State == journal.StepDone:
+	case recorded.State == journal.StepDone:
 		a.values[s.Key] = value
 	default: // in shadow, or not answered to this day
 		a.values[s.Key] = engine.Nothing(&a.schema)
@@ -97,13 +97,13 @@ func (a *action) conditional(p *recordedEvent, q engine.Inquiry, s *actions.Step
 		return actions.Next{}, false, nil
 	}
 	condition := part(args, onlyFrom, "card", "board")
-	twin := p.matchingStep(q, a.schema.Verb, a.twins, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
+	recorded := p.matchingStep(q, a.schema.Verb, a.repeated, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
 	switch {
-	case twin == nil:
-	case twin.State == journal.StepSkipped:
-		next, err := a.repeatRecorded(q, s, twin)
+	case recorded == nil:
+	case recorded.State == journal.StepSkipped:
+		next, err := a.repeatRecorded(q, s, recorded)
 		return next, true, err
-	case len(twin.Receipts) > 0 || twin.State == journal.StepWould && twin.Intent != nil:
+	case len(recorded.Receipts) > 0 || recorded.State == journal.StepWould && recorded.Intent != nil:
 		return actions.Next{}, false, nil
 	}
 	return actions.Next{}, true, a.missing(q, "where the card was, for only_from")

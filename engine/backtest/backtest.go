@@ -240,9 +240,9 @@ func tried(set *rules.Set) *rules.Set {
 	var drafts []*rules.Rule
 	for _, r := range set.Rules {
 		if r.Stage == rules.Draft {
-			twin := *r
-			twin.Stage = rules.Live
-			drafts = append(drafts, &twin)
+			live := *r
+			live.Stage = rules.Live
+			drafts = append(drafts, &live)
 		}
 	}
 	return set.With(drafts...)

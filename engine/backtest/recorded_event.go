@@ -28,7 +28,7 @@ type recordedEvent struct {
 func (p *recordedEvent) runs() []*recordedRun {
 	p.reading.Do(func() {
 		for _, r := range p.recorded {
-			p.read = append(p.read, newPastRun(r))
+			p.read = append(p.read, newRecordedRun(r))
 		}
 		p.recorded = nil
 	})
@@ -139,7 +139,7 @@ func fired(e *journal.Event) bool {
 // aWhile bounds the time between two moments of one decision.
 const aWhile = 5 * time.Second
 
-func newPastRun(r *journal.Run) *recordedRun {
+func newRecordedRun(r *journal.Run) *recordedRun {
 	out := &recordedRun{Run: r}
 	var passed engine.Passed
 	for i, s := range r.Steps {

@@ -35,7 +35,7 @@ type replay struct {
 	unknown     map[string]string
 	after       map[string]string
 	values      map[string]any  // of steps, by their keys
-	twins       map[string]bool // recorded steps that were taken again, by their keys
+	repeated    map[string]bool // recorded steps that were taken again, by their keys
 	counts      bool            // rules count events, whatever they are
 	watches     bool            // a rule reads whether the team was active
 	wanted      map[string]bool // event types that matter
@@ -68,9 +68,9 @@ func (b *bench) replay(ctx context.Context, t timeline, progress func(what strin
 	}
 	r := &replay{
 		bench: b, timeline: t, set: t.set, presence: make(teamActivity), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
-		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
+		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), repeated: make(map[string]bool),
 		outcomes: newOutcomes(t),
-		journal:  newTape(b),
+		journal:  newReplayJournal(b),
 	}
 	return r.outcomes, r.run(ctx, progress)
 }

@@ -28,7 +28,7 @@ type replayJournal struct {
 // numbered is an event with its number in the record and in the replay.
 type numbered struct{ recorded, replayed int64 }
 
-func newTape(b *bench) *replayJournal {
+func newReplayJournal(b *bench) *replayJournal {
 	return &replayJournal{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string), coming: make(map[string]int64)}
 }
 

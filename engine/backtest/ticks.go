@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// mostTicks bounds how many ticks of one schedule are computed.
-const mostTicks = 100_000
+// maxTicks bounds how many ticks of one schedule are computed.
+const maxTicks = 100_000
 
 // ticks are those of schedules that did not tick then: new ones, and such with other times.
 type ticks struct {
@@ -103,7 +103,7 @@ func (t *ticks) dueTicks(workspace string, at time.Time) []rules.Event {
 			CreatedAt: at.UTC(), ReceivedAt: at, Data: map[string]any{},
 		})
 		p.next = p.rule.When.Schedule.Next(at, t.location)
-		if p.n++; p.n >= mostTicks {
+		if p.n++; p.n >= maxTicks {
 			p.next = time.Time{}
 		}
 	}

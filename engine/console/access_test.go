@@ -17,7 +17,7 @@ const cheapHash = "$argon2id$v=19$m=8192,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$4VryEKWA
 
 // The wrong passwords and tokens that are checked in a minute, as docs/console.md promises.
 const (
-	guessesMost = 10 // for one name, or the token, from one address
+	maxGuesses  = 10 // for one name, or the token, from one address
 	guessesFrom = 30 // from one address
 )
 
@@ -248,7 +248,7 @@ func TestSession(t *testing.T) {
 	if w := d.ask("GET", "/", nil, session); w.Code != 303 {
 		t.Error("a session outlives the logout")
 	}
-	for range guessesMost {
+	for range maxGuesses {
 		d.enters("vera", "wrong horse")
 	}
 	if _, w := d.enters("vera", "correct horse"); w.Code != 429 {

@@ -185,8 +185,8 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	return out, err
 }
 
-// lastShown is what a person was shown last. The next edit mostly changes one card of it, so that the
-// others need not be made again. A person has one check at a time, which alone uses it.
+// lastShown is what a person was shown last. The next edit mostly changes one card of it, so that
+// the others need not be made again. A person has one check at a time, which alone uses it.
 type lastShown struct {
 	name   string // of the rail
 	lang   string

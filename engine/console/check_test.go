@@ -229,8 +229,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatChanged shows that the page is given the cards that it does not have yet, and that two
-// pages of one person, which ask in turns, both show what they would be given as a whole.
+// TestOnlyWhatChanged shows that the page is given the cards that it does not have yet, and that
+// two pages of one person, which ask in turns, both show what they would be given as a whole.
 func TestOnlyWhatChanged(t *testing.T) {
 	d := newEditorDesk(t)
 	type answer struct {

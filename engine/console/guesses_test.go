@@ -34,7 +34,7 @@ func TestGuessedTokens(t *testing.T) {
 	for i := range 6000 {
 		answers[metrics(fmt.Sprint("guess-", i), fmt.Sprintf("203.0.113.7:%d", 1000+i))]++
 	}
-	if answers[http.StatusUnauthorized] != guessesMost || answers[http.StatusTooManyRequests] != 6000-guessesMost {
+	if answers[http.StatusUnauthorized] != maxGuesses || answers[http.StatusTooManyRequests] != 6000-maxGuesses {
 		t.Errorf("6000 guesses were answered with %v", answers)
 	}
 	if got := metrics("open-sesame-of-ali", stranger); got != http.StatusTooManyRequests {
@@ -77,7 +77,7 @@ func TestGuessesByNetwork(t *testing.T) {
 	login := func(password, from string) int {
 		return d.ask("POST", "/login", url.Values{"password": {password}}, comesFrom(from)).Code
 	}
-	for i := range guessesMost {
+	for i := range maxGuesses {
 		if got := login("wrong", fmt.Sprintf("[2001:db8:1:2:%x::%x]:443", i, i+1)); got != http.StatusUnauthorized {
 			t.Fatalf("guess %d: %d", i, got)
 		}

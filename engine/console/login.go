@@ -127,7 +127,8 @@ func HashPassword(password string) (string, error) { return session.HashPassword
 // CheckHash refuses what is no hash of a password, without telling what it is.
 func CheckHash(text string) error { return session.CheckHash(text) }
 
-// SumToken returns the hash of an assistant's token; one that begins with sha256: is a hash already.
+// SumToken returns the hash of an assistant's token; one that begins with sha256: is a hash
+// already.
 func SumToken(token string) ([32]byte, error) { return session.SumToken(token) }
 
 // assistant lets an assistant in that has a token of its own; those of people do not count here.

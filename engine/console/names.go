@@ -139,7 +139,8 @@ func (c *Console) ruleChoice(chosen string, items []activityItem) (list []option
 	return list, many
 }
 
-// ruleChoices is how many rules a filter offers. Of more it offers those of the rows that it is for.
+// ruleChoices is how many rules a filter offers. Of more it offers those of the rows that it is
+// for.
 const ruleChoices = 200
 
 // brokenOf returns what is wrong with a rule, or nil.

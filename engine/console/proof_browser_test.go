@@ -41,7 +41,8 @@ func (b *browser) drag(selector string, share float64) {
 	mouse(input.DispatchMouseEventTypeMouseReleased, at[2])
 }
 
-// TestProofOfAChange shows the difference to the version in use, as soon as a condition was changed.
+// TestProofOfAChange shows the difference to the version in use, as soon as a condition was
+// changed.
 func TestProofOfAChange(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()

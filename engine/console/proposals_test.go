@@ -49,8 +49,8 @@ func (d *desk) proposes(file, rule, text string, saved bool) {
 	}
 }
 
-// TestProposal shows that a person sees what an assistant proposes with its tests and its past, that
-// nothing acts before it is made live, and that it acts then.
+// TestProposal shows that a person sees what an assistant proposes with its tests and its past,
+// that nothing acts before it is made live, and that it acts then.
 func TestProposal(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina", "muito obrigada")

@@ -90,7 +90,7 @@ func TestGuessesThroughAProxy(t *testing.T) {
 	}
 	for i := range guessesFrom {
 		// What stands before the last address is the guesser's own.
-		if got := login("vera", "wrong horse", "198.51.100."+itoa(int64(i))+", 203.0.113.7"); got != http.StatusUnauthorized && i < guessesMost || got != http.StatusTooManyRequests && i >= guessesMost {
+		if got := login("vera", "wrong horse", "198.51.100."+itoa(int64(i))+", 203.0.113.7"); got != http.StatusUnauthorized && i < maxGuesses || got != http.StatusTooManyRequests && i >= maxGuesses {
 			t.Fatalf("guess %d: %d", i, got)
 		}
 	}

@@ -307,8 +307,8 @@ type task struct {
 	acts   func(s *simulated)
 }
 
-// isDone does a task, makes its rule live, and shows that it acts in the simulator. Nothing else runs
-// meanwhile: a person does not have to wait for long.
+// isDone does a task, makes its rule live, and shows that it acts in the simulator. Nothing else
+// runs meanwhile: a person does not have to wait for long.
 func (k task) isDone(t *testing.T) {
 	if k.way == "" && !*everyWay {
 		t.Skip("make newcomers does it: of each way one task is done here")

@@ -130,8 +130,8 @@ func TestTheSurvey(t *testing.T) {
 	}.isDone(t)
 }
 
-// TestTheDailyReport shows that a new user builds a message that tells every workday at six how many
-// attendances are open in each sector.
+// TestTheDailyReport shows that a new user builds a message that tells every workday at six how
+// many attendances are open in each sector.
 func TestTheDailyReport(t *testing.T) {
 	needsBrowser(t)
 	task{

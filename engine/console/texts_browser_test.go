@@ -51,7 +51,8 @@ func (p *person) seesPreview(text, said string) {
 	p.until(fmt.Sprintf(`document.querySelector(".preview .bubble")?.textContent === %q && document.querySelector(".preview figcaption").textContent.startsWith(%q)`, text, said))
 }
 
-// holdsAnswers makes the console's next answers about the text wait until the page calls answerComes.
+// holdsAnswers makes the console's next answers about the text wait until the page calls
+// answerComes.
 const holdsAnswers = `(() => {
 	const ask = window.fetch, gate = new Promise((open) => { window.answerComes = open; });
 	window.fetch = async (path, ...rest) => {
@@ -180,8 +181,8 @@ func TestATextOnTheRail(t *testing.T) {
 	}
 }
 
-// TestOtherValues shows what else can be chosen than what is there: a name that the service does not
-// have yet, a variable, an uploaded file, and a part by hand with completion.
+// TestOtherValues shows what else can be chosen than what is there: a name that the service does
+// not have yet, a variable, an uploaded file, and a part by hand with completion.
 func TestOtherValues(t *testing.T) {
 	needsBrowser(t)
 	t.Parallel()

@@ -24,7 +24,8 @@ var (
 	ownText     = regexp.MustCompile(`https://\S*|\(\?i\)\S*`)
 )
 
-// chipsOf returns the words of everything that a rule says in the studio, but for what it could say.
+// chipsOf returns the words of everything that a rule says in the studio, but for what it could
+// say.
 func chipsOf(v reflect.Value) (list []string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -70,7 +70,7 @@ func newIdentity(p Person) *identity {
 
 // phone adds a phone. It ignores one with too few digits to identify a person.
 func (id *identity) phone(text string) {
-	if d := digits(text); len(d) >= phoneEnd {
+	if d := journal.Digits(text); len(d) >= phoneEnd {
 		id.phones[d], id.written[text] = true, true
 	}
 }

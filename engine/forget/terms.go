@@ -189,12 +189,3 @@ func (t *terms) wrote(b []byte) bool {
 }
 
 func notOfWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-
-func digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, s)
-}

@@ -48,7 +48,7 @@ const rounds = 8
 // Find searches a journal for a person.
 func Find(ctx context.Context, k stored.Keeper, p Person) (*Trail, error) {
 	p = p.learned()
-	if p.Contact == "" && len(p.Contacts)+len(p.Lanes) == 0 && len(digits(p.Phone)) < phoneEnd {
+	if p.Contact == "" && len(p.Contacts)+len(p.Lanes) == 0 && len(journal.Digits(p.Phone)) < phoneEnd {
 		return nil, fmt.Errorf("a person is named by a contact's id, or by a phone with at least %d digits", phoneEnd)
 	}
 	t := &Trail{

@@ -3,6 +3,8 @@ package forget
 import (
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // Words are further field names for people in the data of events. The zero value adds none.
@@ -80,6 +82,6 @@ func (w *Words) namesOf(object map[string]any, name string, received bool) (list
 // same reports whether two phones, of which the second is digits, are equal: with or without
 // country and area codes, or by SamePhone.
 func (w *Words) same(text, phone string) bool {
-	d := digits(text)
+	d := journal.Digits(text)
 	return len(d) >= phoneEnd && (strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) || w.SamePhone != nil && w.SamePhone(text, phone))
 }

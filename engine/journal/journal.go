@@ -62,10 +62,10 @@ type Journal interface {
 
 	// Hold stops a rule or a workspace; it replaces a hold of the same name. It returns the calls
 	// under way that the hold covers: when it has returned, Save has recorded the Call of each of
-	// them, and refuses every other, in any process and on any machine. Lift removes a hold, and makes
-	// the lanes due whose runs it held. Lifting a hold that a safety bound placed also removes the
-	// slots that filled the bound: the count starts again. A hold with an Until is only lifted while it
-	// still ends then: another engine may have prolonged it.
+	// them, and refuses every other, in any process and on any machine. Lift removes a hold, and
+	// makes the lanes due whose runs it held. Lifting a hold that a safety bound placed also
+	// removes the slots that filled the bound: the count starts again. A hold with an Until is only
+	// lifted while it still ends then: another engine may have prolonged it.
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
@@ -102,8 +102,8 @@ type Journal interface {
 	Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error)
 
 	// Caused returns the expected events of the engine's own calls that have one of these objects,
-	// whether they have arrived or not. typ is the event's type; empty is any. Those whose To is before
-	// since are left out; the zero time leaves out none.
+	// whether they have arrived or not. typ is the event's type; empty is any. Those whose To is
+	// before since are left out; the zero time leaves out none.
 	Caused(ctx context.Context, workspace, typ string, objects []string, since time.Time) ([]Caused, error)
 
 	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.

@@ -60,13 +60,13 @@ func (f *mentionCollector) collect(object map[string]any, depth int) {
 	if depth == 0 {
 		return
 	}
-	for _, name := range sortedKeys(object) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		below, ok := object[name].(map[string]any)
 		if !ok {
 			continue
 		}
 		members := mentionMembers[name]
-		for _, member := range sortedKeys(members) {
+		for _, member := range slices.Sorted(maps.Keys(members)) {
 			text, _ := below[member].(string)
 			if text = shorten(strings.TrimSpace(text), maxMentionLength); text != "" {
 				f.add(Mention{members[member], text}, name == "contact" || name == "customer")
@@ -88,16 +88,6 @@ func (f *mentionCollector) add(m Mention, contact bool) {
 	}
 }
 
-// sortedKeys returns the names of an object's members in a stable order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func shorten(s string, most int) string {
 	n := 0
 	for i := range s {
@@ -114,13 +104,13 @@ func shorten(s string, most int) string {
 func (m Mention) indexKeys() []string {
 	switch m.Kind {
 	case MentionPhone:
-		if d := digits(m.Text); d != "" {
+		if d := Digits(m.Text); d != "" {
 			return []string{reversed(d)}
 		}
 		return nil
 	case MentionProtocol:
 		whole := strings.Join(nameWords(m.Text), "")
-		if d := strings.TrimLeft(digits(whole), "0"); d != "" && d != whole {
+		if d := strings.TrimLeft(Digits(whole), "0"); d != "" && d != whole {
 			return []string{whole, d}
 		}
 		if whole == "" {
@@ -238,7 +228,7 @@ const phoneSuffix = 8
 // LaneSearches returns the possible meanings of a search text.
 func LaneSearches(text string) []LaneSearch {
 	var list []LaneSearch
-	if d := digits(text); len(d) >= 4 {
+	if d := Digits(text); len(d) >= 4 {
 		list = append(list, LaneSearch{MentionPhone, []string{reversed(d)[:min(len(d), phoneSuffix)]}})
 	}
 	words := nameWords(text)
@@ -277,7 +267,8 @@ func nameWords(s string) []string {
 	return strings.FieldsFunc(FoldText(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-func digits(s string) string {
+// Digits returns the digits of a text, as phones are compared by them.
+func Digits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1

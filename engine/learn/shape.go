@@ -37,8 +37,8 @@ type kind struct {
 }
 
 const (
-	deepest   = 20
-	mostPaths = 2000 // of a type: a service that uses ids as names would make them without end
+	deepest  = 20
+	maxPaths = 2000 // of a type: a service that uses ids as names would make them without end
 )
 
 // Add takes an event in.
@@ -64,7 +64,7 @@ func (s *Shape) object(at string, object map[string]any, depth int) {
 func (s *Shape) value(at string, v any, depth int) {
 	p := s.paths[at]
 	if p == nil {
-		if len(s.paths) >= mostPaths || depth > deepest {
+		if len(s.paths) >= maxPaths || depth > deepest {
 			return
 		}
 		p = &path{kinds: make(map[string]*kind)}

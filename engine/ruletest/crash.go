@@ -23,9 +23,9 @@ var (
 // restless bounds the claims and the calls while the clock stands still.
 const restless = 2000
 
-// A life is one run of the engine's process, from its start until it is stopped in the middle of
-// something.
-type life struct {
+// An engineLife is one run of the engine's process, from its start until it is stopped in the
+// middle of something.
+type engineLife struct {
 	mu     sync.Mutex
 	dead   bool
 	end    context.CancelFunc
@@ -43,7 +43,7 @@ type crashPoints struct {
 }
 
 // here passes a point. It fails where the engine is stopped, and ever after.
-func (l *life) here(point string) error {
+func (l *engineLife) here(point string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dead {
@@ -59,21 +59,20 @@ func (l *life) here(point string) error {
 	return nil
 }
 
-func (l *life) over() bool {
+func (l *engineLife) over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dead
 }
 
-// A mortalJournal is a journal whose every writing may be the last thing that the engine does,
-// before or after it has come about.
-type mortalJournal struct {
+// A crashingJournal stops its engine right before or right after a write.
+type crashingJournal struct {
 	journal.Journal
-	life    *life
+	life    *engineLife
 	telling *storyRun
 }
 
-func (j mortalJournal) around(what string, write func() error) error {
+func (j crashingJournal) around(what string, write func() error) error {
 	if err := j.life.here("before the journal's " + what); err != nil {
 		return err
 	}
@@ -84,7 +83,7 @@ func (j mortalJournal) around(what string, write func() error) error {
 	return err
 }
 
-func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
+func (j crashingJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
 	err = j.around("Accept", func() error {
 		fresh, err = j.Journal.Accept(ctx, events)
 		return err
@@ -92,14 +91,14 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 	return fresh, err
 }
 
-func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
+func (j crashingJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	if j.telling.meanwhile != nil && change.Release {
 		j.telling.meanwhile()
 	}
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
-func (j mortalJournal) Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error) {
+func (j crashingJournal) Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error) {
 	err = j.around("Hold", func() error {
 		underWay, err = j.Journal.Hold(ctx, h)
 		return err
@@ -107,7 +106,7 @@ func (j mortalJournal) Hold(ctx context.Context, h journal.Hold) (underWay []jou
 	return underWay, err
 }
 
-func (j mortalJournal) Lift(ctx context.Context, now time.Time, h journal.Hold) (lifted bool, err error) {
+func (j crashingJournal) Lift(ctx context.Context, now time.Time, h journal.Hold) (lifted bool, err error) {
 	err = j.around("Lift", func() error {
 		lifted, err = j.Journal.Lift(ctx, now, h)
 		return err
@@ -115,12 +114,12 @@ func (j mortalJournal) Lift(ctx context.Context, now time.Time, h journal.Hold) 
 	return lifted, err
 }
 
-func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {
+func (j crashingJournal) SetCursor(ctx context.Context, name, value string) error {
 	return j.around("SetCursor", func() error { return j.Journal.SetCursor(ctx, name, value) })
 }
 
 // Claim also bounds how often an engine may claim while the clock stands still.
-func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
+func (j crashingJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	j.life.mu.Lock()
 	j.life.claims++
 	claims, dead := j.life.claims, j.life.dead
@@ -134,14 +133,14 @@ func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, excep
 	return j.Journal.Claim(ctx, now, most, except)
 }
 
-// A mortalAction is an action whose every call may be the last thing that the engine does.
-type mortalAction struct {
+// A crashingAction is an action whose every call may be the last thing that the engine does.
+type crashingAction struct {
 	actions.Action
-	life *life
+	life *engineLife
 }
 
 // Do makes a call of a step.
-func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+func (a crashingAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	if err := a.life.calling(); err != nil {
 		return actions.Receipt{}, err
 	}
@@ -157,14 +156,14 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 }
 
 // rested resets that count: the clock has moved.
-func (l *life) rested() {
+func (l *engineLife) rested() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.claims, l.calls = 0, 0
 }
 
 // calling counts a call. It stops an engine that calls endlessly.
-func (l *life) calling() error {
+func (l *engineLife) calling() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.calls++; l.calls <= restless {
@@ -176,7 +175,7 @@ func (l *life) calling() error {
 }
 
 // restless reports whether the engine was stopped for an endless loop.
-func (l *life) restless() bool {
+func (l *engineLife) restless() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls > restless

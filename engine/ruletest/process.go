@@ -23,7 +23,7 @@ const workspace = "test"
 
 // A process is a running engine with its memory: a stop replaces it with a new one.
 type process struct {
-	*life
+	*engineLife
 	ctx       context.Context
 	journal   *sqlite.Journal
 	engine    *engine.Engine
@@ -38,14 +38,14 @@ func launch(ctx context.Context, t *storyRun) (_ *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &process{life: &life{points: &t.points}, journal: file, transport: &http.Transport{DisableCompression: true}}
+	out := &process{engineLife: &engineLife{points: &t.points}, journal: file, transport: &http.Transport{DisableCompression: true}}
 	out.ctx, out.end = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, out.close())
 		}
 	}()
-	var kept journal.Journal = mortalJournal{file, out.life, t}
+	var kept journal.Journal = crashingJournal{file, out.engineLife, t}
 	if s.options.journal != nil {
 		kept = s.options.journal(kept)
 	}
@@ -106,7 +106,7 @@ func (p *process) verbs(t *storyRun) ([]actions.Action, *builtin.Desk, error) {
 		return nil, nil, err
 	}
 	for i, v := range verbs {
-		verbs[i] = mortalAction{v, p.life}
+		verbs[i] = crashingAction{v, p.engineLife}
 		if t.options.action != nil {
 			verbs[i] = t.options.action(verbs[i])
 		}

@@ -64,7 +64,7 @@ func (r *Result) Report() string {
 	if r.Fault != "" {
 		write(2, "\nunder the fault: %s", r.Fault)
 	}
-	shown := r.Crashes[max(0, len(r.Crashes)-mostCrashes):]
+	shown := r.Crashes[max(0, len(r.Crashes)-maxCrashes):]
 	for _, crash := range shown {
 		write(4, "  the engine was stopped at %s", crash)
 	}
@@ -80,8 +80,8 @@ func (r *Result) Report() string {
 	return b.String()
 }
 
-// mostCrashes is how many crashes a report lists. In a long story the last ones matter.
-const mostCrashes = 4
+// maxCrashes is how many crashes a report lists. In a long story the last ones matter.
+const maxCrashes = 4
 
 // sideBySide writes the expected effects beside the actual ones, with a mark at the first
 // difference.

@@ -38,12 +38,12 @@ func (t *storyRun) readTrace(ctx context.Context) Trace {
 	trace.Runs, _ = t.process.journal.ListRuns(ctx, journal.RunFilter{Limit: most})
 	slices.Reverse(trace.Events)
 	slices.Reverse(trace.Runs)
-	trace.unasked = t.unasked(ctx, trace.Events[max(0, len(trace.Events)-mostExplained):])
+	trace.unasked = t.unasked(ctx, trace.Events[max(0, len(trace.Events)-maxExplained):])
 	return trace
 }
 
-// mostExplained is how many events are explained; of those with nothing to say fewer are written.
-const mostExplained = 4 * mostTraced
+// maxExplained is how many events are explained; of those with nothing to say fewer are written.
+const maxExplained = 4 * maxTraced
 
 // unasked explains why rules that events could start were not even asked: they are drafts, or the
 // events themselves rule them out.
@@ -76,7 +76,7 @@ func (t *Trace) String() string {
 	}
 	clock := func(at time.Time) string { return at.In(t.location).Format("Mon 15:04:05") }
 	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *journal.Event) bool { return len(e.Verdicts)+len(t.unasked[e.Seq]) == 0 && e.Decided })
-	if before := len(events) - mostTraced; before > 0 {
+	if before := len(events) - maxTraced; before > 0 {
 		write(2, "… %d events before", before)
 		events = events[before:]
 	}
@@ -103,7 +103,7 @@ func (t *Trace) String() string {
 		}
 	}
 	runs := t.Runs
-	if before := len(runs) - mostTraced; before > 0 {
+	if before := len(runs) - maxTraced; before > 0 {
 		write(2, "… %d runs before", before)
 		runs = runs[before:]
 	}
@@ -124,8 +124,8 @@ func (t *Trace) String() string {
 	return b.String()
 }
 
-// mostTraced is how many events, and how many runs, are written.
-const mostTraced = 25
+// maxTraced is how many events, and how many runs, are written.
+const maxTraced = 25
 
 func because(reason string) string {
 	if reason == "" {

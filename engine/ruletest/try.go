@@ -64,9 +64,9 @@ func Try(ctx context.Context, o Options, test *rules.Test) (*Trial, error) {
 func alive(set *rules.Set) *rules.Set {
 	var list []*rules.Rule
 	for _, r := range set.Rules {
-		twin := *r
-		twin.Stage, twin.Sample, twin.Split = rules.Live, 1, nil
-		list = append(list, &twin)
+		live := *r
+		live.Stage, live.Sample, live.Split = rules.Live, 1, nil
+		list = append(list, &live)
 	}
 	return (&rules.Set{Calendars: set.Calendars}).With(list...)
 }

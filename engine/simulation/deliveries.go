@@ -107,8 +107,8 @@ func (d *desk) whose(data json.RawMessage) string {
 	return ""
 }
 
-// found notes that the backfill has found an event that was lost. A card that is found in a stage was
-// moved there by the last of several such moves.
+// found notes that the backfill has found an event that was lost. A card that is found in a stage
+// was moved there by the last of several such moves.
 func (d *desk) found(e rules.Event) {
 	for _, known := range slices.Backward(d.events) {
 		if known.Heard.IsZero() && (known.At.Equal(e.CreatedAt) || e.Type == vocabulary.CardMoved) && known.isCalled(e.ID) {

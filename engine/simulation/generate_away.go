@@ -13,8 +13,8 @@ const promise, tooLate = mark + 6*time.Minute, mark + 7*time.Minute
 
 // absence generates a desk whose engine is down when a wait ends, or when the message comes that a
 // wait counts from. What came in time counts, although it is delivered or found only after the
-// restart: so the effects are those of the undisturbed desk, minutes later or at their time. Nothing
-// else happens on such a desk for which minutes could matter.
+// restart: so the effects are those of the undisturbed desk, minutes later or at their time.
+// Nothing else happens on such a desk for which minutes could matter.
 func (g *generator) absence() {
 	g.s.Away = true
 	g.words, g.labels = []string{"hello", "thanks"}, Labels[:1]

@@ -24,8 +24,8 @@ import (
 // errDead is what an engine hears from its journal and its actions once it has been stopped.
 var errDead = errors.New("the engine was stopped here")
 
-// errAwake is what a caller hears that would sleep until a pause is over that the service asked for:
-// the clock stands still while anything works, so the caller gives up, and tries again later.
+// errAwake is what a caller hears that would sleep until a pause is over that the service asked
+// for: the clock stands still while anything works, so the caller gives up, and tries again later.
 var errAwake = errors.New("nothing sleeps while the clock stands still")
 
 // A process is an engine with its memory. After a stop the same process is launched again, and
@@ -65,7 +65,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 	if p.journal, err = w.store.Launch(ctx, p.n); err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}
-	kept := mortalJournal{p.journal, p}
+	kept := crashingJournal{p.journal, p}
 	client, err := service.New(service.Options{
 		BaseURL: "http://127.0.0.1/v1", APIKey: service.Secret(w.desk.sandbox.APIKey()), MaxWait: -1, Now: w.clock, Transport: w.desk,
 		Sleep: func(context.Context, time.Duration) error { return errAwake },
@@ -84,7 +84,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 		return err
 	}
 	for i, v := range verbs {
-		verbs[i] = mortalAction{v, p}
+		verbs[i] = crashingAction{v, p}
 	}
 	registry, err := actions.NewRegistry(verbs...)
 	if err != nil {
@@ -364,14 +364,13 @@ func (p *process) point(when, what string) error {
 	return errDead
 }
 
-// A mortalJournal is a journal whose every write may be the last thing that the engine does, before
-// or after it has come about.
-type mortalJournal struct {
+// A crashingJournal stops its engine right before or right after a write.
+type crashingJournal struct {
 	Journal
 	process *process
 }
 
-func (j mortalJournal) around(what string, write func() error) error {
+func (j crashingJournal) around(what string, write func() error) error {
 	if err := j.process.point("before", what); err != nil {
 		return err
 	}
@@ -382,7 +381,7 @@ func (j mortalJournal) around(what string, write func() error) error {
 	return err
 }
 
-func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
+func (j crashingJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
 	err = j.around("Accept", func() error {
 		fresh, err = j.Journal.Accept(ctx, events)
 		return err
@@ -391,23 +390,23 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 }
 
 // AcceptFound is what Engine.AcceptFound requires.
-func (j mortalJournal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
+func (j crashingJournal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
 	return j.Journal.(journal.Finder).AcceptFound(ctx, found)
 }
 
-func (j mortalJournal) CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error) {
+func (j crashingJournal) CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error) {
 	return j.Journal.(journal.Finder).CountFound(ctx, workspace, since)
 }
 
-func (j mortalJournal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
+func (j crashingJournal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
 	return j.Journal.(journal.Finder).Seen(ctx, workspace, kind)
 }
 
-func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
+func (j crashingJournal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
 	return j.Journal.(journal.Finder).SetSeen(ctx, now, workspace, kind, values)
 }
 
-func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
+func (j crashingJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	if change.Call != nil {
 		if err := j.process.early(ctx); err != nil {
 			return err
@@ -437,27 +436,27 @@ func (p *process) early(ctx context.Context) error {
 	return nil
 }
 
-func (j mortalJournal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+func (j crashingJournal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
 	if j.process.dead {
 		return false, errDead
 	}
 	return j.Journal.SwapCursor(ctx, name, old, value)
 }
 
-func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {
+func (j crashingJournal) SetCursor(ctx context.Context, name, value string) error {
 	if j.process.dead {
 		return errDead
 	}
 	return j.Journal.SetCursor(ctx, name, value)
 }
 
-// mostClaims bounds the claims of an engine while the clock stands still.
-const mostClaims = 2000
+// maxClaims bounds the claims of an engine while the clock stands still.
+const maxClaims = 2000
 
-func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
+func (j crashingJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	p := j.process
-	if p.idle++; p.idle > mostClaims {
-		return nil, fmt.Errorf("work is looked for %d times at one moment: the same is done again and again", mostClaims)
+	if p.idle++; p.idle > maxClaims {
+		return nil, fmt.Errorf("work is looked for %d times at one moment: the same is done again and again", maxClaims)
 	}
 	if p.dead {
 		return nil, errDead
@@ -467,14 +466,14 @@ func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, excep
 	return lanes, err
 }
 
-// A mortalAction is an action whose every call may be the last thing that the engine does.
-type mortalAction struct {
+// A crashingAction is an action whose every call may be the last thing that the engine does.
+type crashingAction struct {
 	actions.Action
 	process *process
 }
 
 // Do makes a call of a step.
-func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+func (a crashingAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	p, d := a.process, a.process.world.desk
 	what := "call of " + a.Schema().Verb
 	if err := p.point("before", what); err != nil {

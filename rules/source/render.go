@@ -214,8 +214,8 @@ func isPlain(s string, loose, flow bool) bool {
 	return tag == "!!str" && !otherType.MatchString(s) && !unplain.MatchString(s) && !(flow && unplainFlow.MatchString(s))
 }
 
-// blockLines returns the lines of a text as they stand in a block, with the block's mark, or nil for
-// a text that a block cannot hold.
+// blockLines returns the lines of a text as they stand in a block, with the block's mark, or nil
+// for a text that a block cannot hold.
 func blockLines(s string) (lines []string, mark string) {
 	text, newline := strings.CutSuffix(s, "\n")
 	lines = strings.Split(text, "\n")

@@ -13,8 +13,8 @@ const (
 	yieldAfter = 500 * time.Millisecond // how long rule runs may wait before a call yields to them
 	maxYield   = 5 * time.Second        // how long one call yields at most
 	tries      = 5                      // of one call, on temporary errors
-	mostInRow  = 3                      // failed reads in a row that end the part
-	mostFailed = 20                     // failed reads in total that end the part
+	maxInRow   = 3                      // failed reads in a row that end the part
+	maxFailed  = 20                     // failed reads in total that end the part
 )
 
 // errLost means that another engine has acquired the lease.
@@ -85,5 +85,5 @@ func (f *failures) addResult(err error) bool {
 	_, endless := errors.AsType[*service.PagingError](err)
 	e, ok := errors.AsType[*service.Error](err)
 	answered := endless || ok && !e.Local && e.Status != http.StatusUnauthorized && !errors.Is(err, context.Canceled)
-	return !answered || f.inRow >= mostInRow || f.count >= mostFailed
+	return !answered || f.inRow >= maxInRow || f.count >= maxFailed
 }

@@ -53,8 +53,8 @@ func (c *caller) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// refuse answers a request that is not let through. Assistants read the result of a tool rather than
-// an error of the protocol.
+// refuse answers a request that is not let through. Assistants read the result of a tool rather
+// than an error of the protocol.
 func refuse(method string, err error) (mcp.Result, error) {
 	if method != "tools/call" {
 		return nil, err

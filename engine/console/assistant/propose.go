@@ -41,8 +41,8 @@ var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // nothing is what is saved of a proposal that only waits.
 const nothing = "nothing"
 
-// propose saves a rule as a draft or in shadow, and keeps it as a proposal for a person. A text that
-// would change a live rule is only kept.
+// propose saves a rule as a draft or in shadow, and keeps it as a proposal for a person. A text
+// that would change a live rule is only kept.
 func (c *caller) propose(ctx context.Context, in proposeIn) (any, error) {
 	w, err := c.space(in.Workspace)
 	if err != nil {

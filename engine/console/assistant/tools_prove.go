@@ -130,8 +130,8 @@ func (c *caller) check(ctx context.Context, in checkIn) (any, error) {
 	return answer, err
 }
 
-// whole compiles a text with everything beside it, and returns its rule. A rule with problems cannot
-// be tried: the error lists them.
+// whole compiles a text with everything beside it, and returns its rule. A rule with problems
+// cannot be tried: the error lists them.
 func whole(ctx context.Context, f *draft.File, id string) (*rules.Set, *rules.Rule, error) {
 	set, problems, err := draft.Whole(ctx, f)
 	if err != nil {

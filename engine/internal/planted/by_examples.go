@@ -77,7 +77,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "a limit is looked at and never taken", Edits: []Edit{
-		{"engine/journal/ledger/run.go", `		slots.take(*st.Limit, s.at)
+		{"engine/journal/ledger/run.go", `		slots.takeSlot(*st.Limit, s.at)
 `, ``},
 	}},
 	{Name: "mode single lets a second run begin", Edits: []Edit{

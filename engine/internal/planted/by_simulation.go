@@ -185,7 +185,7 @@ var bySimulation = []Bug{
 		{"engine/journal/sqlite/hold.go", `finished = 0 AND state = 'held' AND`, `finished = 0 AND state = 'kept' AND`},
 	}},
 	{Name: "a safety bound is looked at and never taken", Edits: []Edit{
-		{"engine/journal/ledger/save.go", `			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).take(slot, s.at)
+		{"engine/journal/ledger/save.go", `			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).takeSlot(slot, s.at)
 `, `			_ = slot
 `},
 	}},

@@ -117,7 +117,7 @@ func (s *Save) startRun(l *Ledger, st *journal.Start, texts stored.Run, r *start
 			r.verdict.Because(journal.Limited, st.Limit.Limit())
 			return
 		}
-		slots.take(*st.Limit, s.at)
+		slots.takeSlot(*st.Limit, s.at)
 	}
 	if st.Mode == rules.Restart {
 		others = s.replaceRuns(l, st.Run, others)

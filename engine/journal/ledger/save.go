@@ -150,7 +150,7 @@ func (s *Save) decide(l *Ledger) error {
 	s.startRuns(l)
 	if s.change.Calls(func(start int) bool { return s.started[start].begun }) {
 		for _, slot := range s.change.Take {
-			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).take(slot, s.at)
+			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).takeSlot(slot, s.at)
 		}
 	}
 	s.decideEvents(l)

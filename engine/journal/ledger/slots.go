@@ -78,8 +78,8 @@ func (s *Slots) boundError(slot journal.Slot) *journal.BoundError {
 	return bound
 }
 
-// take takes a slot, and forgets those that no check needs any more.
-func (s *Slots) take(slot journal.Slot, now int64) {
+// takeSlot takes a slot, and forgets those that no check needs any more.
+func (s *Slots) takeSlot(slot journal.Slot, now int64) {
 	s.newest++
 	put(&s.takenAt, s.newest, now)
 	s.Taken = append(s.Taken, Taking{s.newest, now, now + slot.Per.Microseconds(), slot.Rule})

@@ -10,11 +10,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-const (
-	pruneSize     = 500                 // runs or events that one call deletes
-	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotRetention = 24 * time.Hour      // how long slots outlive their windows
-)
+const pruneSize = 500 // runs or events that one call deletes
 
 // Prune deletes what is older than keep; nothing if keep is 0.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
@@ -25,7 +21,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := moment(now.Add(-keep)), moment(now.Add(-keep-idRetention))
+	old, older := moment(now.Add(-keep)), moment(now.Add(-keep-stored.IDRetention))
 	if j.pruneRuns(old) || j.pruneEvents(old, older) {
 		return true, nil
 	}
@@ -35,7 +31,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		}
 	}
 	for key, s := range j.slots {
-		if s.until < stored.Micros(now.Add(-slotRetention)) {
+		if s.until < stored.Micros(now.Add(-stored.SlotRetention)) {
 			delete(j.slots, key)
 		}
 	}

@@ -12,11 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-const (
-	pruneSize     = 500                 // rows that one transaction reads
-	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotRetention = 24 * time.Hour      // how long a slot outlives its window
-)
+const pruneSize = 500 // rows that one transaction reads
 
 // pruneLock is the advisory lock for pruning.
 const pruneLock = migrationLock + 2
@@ -78,7 +74,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	}
 	j.prune.mu.Lock()
 	defer j.prune.mu.Unlock()
-	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idRetention))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-stored.IDRetention))
 	for _, step := range []func(pgx.Tx) (bool, error){
 		pruneRows(ctx, deleteRuns, old),
 		func(t pgx.Tx) (bool, error) { return j.pruneContents(ctx, t, old) },
@@ -86,7 +82,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		pruneRows(ctx, deleteCaused, older),
 		pruneRows(ctx, deleteFound, older),
 		pruneRows(ctx, deleteSeen, older),
-		pruneRows(ctx, deleteSlots, stored.Micros(now.Add(-slotRetention))),
+		pruneRows(ctx, deleteSlots, stored.Micros(now.Add(-stored.SlotRetention))),
 		pruneRows(ctx, deleteMutes, old),
 		pruneRows(ctx, deleteCounts, old/ledger.AnHour),
 		pruneRows(ctx, deleteRuleCounts, old/ledger.AnHour),

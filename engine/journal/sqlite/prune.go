@@ -11,11 +11,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-const (
-	pruneSize     = 500                 // rows that one transaction reads
-	idRetention   = 15 * 24 * time.Hour // how long an event's id outlives its content
-	slotRetention = 24 * time.Hour      // how long a slot outlives its window
-)
+const pruneSize = 500 // rows that one transaction reads
 
 // pruneProgress is how far Prune has scanned: it passes rows that must stay only once. Only the
 // writer's goroutine uses it.
@@ -43,7 +39,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idRetention))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-stored.IDRetention))
 	for _, step := range []func(context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
 		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
@@ -200,7 +196,7 @@ func (t *tx) clearContents(keys string) error {
 // pruneSlots deletes slots whose windows have been over for long. It scans all slots once a day, so
 // no index by time is needed.
 func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
-	over, day := stored.Micros(now.Add(-slotRetention)), stored.Micros(now)/ledger.ADay
+	over, day := stored.Micros(now.Add(-stored.SlotRetention)), stored.Micros(now)/ledger.ADay
 	var next slotPosition
 	err = j.writer.write(ctx, directOperation(pruneSize, func(t *tx) error {
 		if next = j.prune.slots; next.day != day {

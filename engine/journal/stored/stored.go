@@ -15,6 +15,12 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
+// How long a journal keeps what outlives the content of events.
+const (
+	IDRetention   = 15 * 24 * time.Hour // an event's id, after its content
+	SlotRetention = 24 * time.Hour      // a slot, after its window
+)
+
 // Micros is the stored form of a time; the zero time is 0.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {

@@ -1,5 +1,5 @@
-// Package spelling compares and reads what people write: words without accents, with typing mistakes
-// and in the plural, and numbers.
+// Package spelling compares and reads what people write: words without accents, with typing
+// mistakes and in the plural, and numbers.
 package spelling
 
 import (

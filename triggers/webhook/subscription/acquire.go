@@ -11,9 +11,9 @@ import (
 
 const (
 	// firstPause is the backoff after a failed attempt to get a secret. It doubles with each further
-	// failure, up to mostPause.
+	// failure, up to maxPause.
 	firstPause = 5 * time.Second
-	mostPause  = 10 * time.Minute
+	maxPause   = 10 * time.Minute
 )
 
 // attempts tracks the automatic attempts to get a secret. No input from outside makes the next one
@@ -39,7 +39,7 @@ func (a *attempts) recordResult(now time.Time, err error) {
 		*a = attempts{}
 		return
 	}
-	pause := min(firstPause<<min(a.failed, 10), mostPause)
+	pause := min(firstPause<<min(a.failed, 10), maxPause)
 	*a = attempts{failed: a.failed + 1, again: now.Add(pause), why: err}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// mostWebhooks is how many webhooks the service allows per company.
-const mostWebhooks = 20
+// maxWebhooks is how many webhooks the service allows per company.
+const maxWebhooks = 20
 
 // Find returns the webhook of our address, or nil, and all webhooks of the company.
 func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []service.Webhook, err error) {
@@ -92,8 +92,8 @@ func (s *Subscription) refusedAddress(err error, registered int) error {
 	switch {
 	case !ok || e.Local || e.Status < 400 || e.Status >= 500 || e.Status == http.StatusTooManyRequests || service.IsRefused(err):
 		return explain(err)
-	case registered >= mostWebhooks:
-		return fmt.Errorf("the company has %d webhooks, and the service takes at most %d: delete one that nobody needs in the service's settings; quando webhook list shows them: %w", registered, mostWebhooks, err)
+	case registered >= maxWebhooks:
+		return fmt.Errorf("the company has %d webhooks, and the service takes at most %d: delete one that nobody needs in the service's settings; quando webhook list shows them: %w", registered, maxWebhooks, err)
 	}
 	return fmt.Errorf("the service refuses the address %s: it must be https and reachable from the internet, without redirects; set service.webhook.public_url to such an address: %w", s.options.URL, err)
 }

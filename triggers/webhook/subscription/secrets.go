@@ -20,9 +20,9 @@ const (
 	believed = time.Second
 
 	// secretWait is how long a delivery waits for a secret that is being created; the service wants an
-	// answer within 8 seconds. At most mostWaiting deliveries wait.
-	secretWait  = 4 * time.Second
-	mostWaiting = 32
+	// answer within 8 seconds. At most maxWaiting deliveries wait.
+	secretWait = 4 * time.Second
+	maxWaiting = 32
 )
 
 // valid is a set of secrets and when it changes.
@@ -193,7 +193,7 @@ func (s *Subscription) Load(ctx context.Context) error {
 func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Secret {
 	s.mu.Lock()
 	s.refused++
-	full := s.waiting >= mostWaiting
+	full := s.waiting >= maxWaiting
 	if !full {
 		s.waiting++
 	}

@@ -21,7 +21,8 @@ func (m *MCP) settings() settings {
 	}
 }
 
-// assistants reads the tokens of assistants: { claude: { role: editor, token: "${CLAUDE_TOKEN}" } }.
+// assistants reads the tokens of assistants: { claude: { role: editor, token: "${CLAUDE_TOKEN}" }
+// }.
 func assistants(to *map[string]console.AssistantToken) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		if n.Kind != source.Mapping {

@@ -43,7 +43,7 @@ type desk struct {
 	state   []byte                // of the service to begin with; nil is the small company
 	keep    string                // the folder that everything stays in; empty is none
 	listen  string                // of the console; empty is the usual address, or any free one
-	outside *standIn              // answers http_request; nil lets it leave this machine
+	outside *fakeTransport        // answers http_request; nil lets it leave this machine
 
 	begin   func(set *rules.Set) error // when the rules are there
 	opening func(console string)
@@ -52,12 +52,12 @@ type desk struct {
 	*process.Process
 	service *sandbox.Sandbox
 	people  *people // nil is nobody but the person at the console
-	tell    *teller
+	tell    *narrator
 
 	heard            atomic.Int64 // how often events were recorded, which deliveries do beside everything else
 	engineDue, ticks time.Time    // when the engine and the schedules have something to do; the zero time is never
 
-	wishes  chan wish                 // of a person at the console
+	wishes  chan command              // of a person at the console
 	over    chan struct{}             // closed when time stands still
 	until   atomic.Pointer[time.Time] // where a jump ahead leads; nil is none
 	jumpers []chan error              // who wait for it
@@ -75,7 +75,7 @@ type reload struct {
 
 func newDesk() *desk {
 	w := config.DefaultWorkspace()
-	return &desk{space: config.NamedWorkspace{Workspace: &w, Name: config.DefaultWorkspaceName}, wishes: make(chan wish), over: make(chan struct{})}
+	return &desk{space: config.NamedWorkspace{Workspace: &w, Name: config.DefaultWorkspaceName}, wishes: make(chan command), over: make(chan struct{})}
 }
 
 // run shows the desk until ctx ends.
@@ -214,7 +214,7 @@ func (d *desk) config(ctx context.Context, folder string, public net.Listener) (
 	}
 	c.Service.Webhook.Secrets, c.Service.Webhook.PublicURL = []service.Secret{hook.Secret}, hook.URL
 	c.Simulator = &simulator{process.NewSandboxControl(address.ControlURL), d}
-	if d.outside != nil { // a nil *standIn would not be nil as a RoundTripper
+	if d.outside != nil { // a nil *fakeTransport would not be nil as a RoundTripper
 		c.Outside = d.outside
 	}
 	return c, nil
@@ -240,7 +240,7 @@ func (d *desk) open(c *config.Config, j storage.Journal, out io.Writer) (err err
 	b := d.Books[0]
 	use := b.Use
 	b.Use = func(set *rules.Set) {
-		d.noteReload(set, b.Problems)
+		d.recordReload(set, b.Problems)
 		use(set)
 	}
 	if _, err := b.Load(false, false); err != nil {
@@ -257,9 +257,9 @@ func (d *desk) open(c *config.Config, j storage.Journal, out io.Writer) (err err
 	return nil
 }
 
-// noteReload gives the service what the rules name, before they are in use, and lets the reload be
-// told. Files are read beside everything else.
-func (d *desk) noteReload(set *rules.Set, problems rules.Problems) {
+// recordReload gives the service what the rules name, before they are in use, and lets the reload
+// be told. Files are read beside everything else.
+func (d *desk) recordReload(set *rules.Set, problems rules.Problems) {
 	d.tell.rules.Store(set)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 // effects says what a step did, or would have done. Steps that only look or think have done
 // nothing.
-func (t *teller) effects(r *journal.Run, s *journal.Step) []actions.Effect {
+func (t *narrator) effects(r *journal.Run, s *journal.Step) []actions.Effect {
 	record, err := engine.ReadRecord(s)
 	if err != nil {
 		return nil
@@ -39,7 +39,7 @@ func (t *teller) effects(r *journal.Run, s *journal.Step) []actions.Effect {
 }
 
 // named returns arguments with what their ids stand for.
-func (t *teller) named(v any) any {
+func (t *narrator) named(v any) any {
 	switch v := v.(type) {
 	case string:
 		if day, err := time.Parse(time.DateOnly, v); err == nil {
@@ -65,7 +65,7 @@ func (t *teller) named(v any) any {
 }
 
 // about names whom a run is about; one of a schedule is about nobody.
-func (t *teller) about(r *journal.Run) string {
+func (t *narrator) about(r *journal.Run) string {
 	if r.About.Contact == "" && r.About.Conversation == "" && r.About.Card == "" {
 		return "the desk"
 	}
@@ -78,7 +78,7 @@ func (t *teller) about(r *journal.Run) string {
 }
 
 // waits says what a run waits for, and until when.
-func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
+func (t *narrator) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 	wake := r.WakeAt.In(t.zone)
 	until := wake.Format("15:04")
 	if wake.YearDay() != at.In(t.zone).YearDay() {
@@ -103,7 +103,7 @@ func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 // sentence joins effects into one line of a width: Marina: “Olá …”, label after-hours. A name is
 // said once, and what effects quote is cut shorter than the rest.
 func sentence(effects []actions.Effect, columns int) string {
-	effects = together(effects)
+	effects = mergeEffects(effects)
 	fixed, quotes := 0, 0
 	var words, quoted []string
 	for i, e := range effects {
@@ -132,8 +132,8 @@ func sentence(effects []actions.Effect, columns int) string {
 	return cli.Truncate(b.String(), columns)
 }
 
-// together joins those to whom the same was done.
-func together(effects []actions.Effect) []actions.Effect {
+// mergeEffects joins those to whom the same was done.
+func mergeEffects(effects []actions.Effect) []actions.Effect {
 	var out []actions.Effect
 	for _, e := range effects {
 		if i := len(out) - 1; i >= 0 && out[i].Verb == e.Verb && out[i].Who != e.Who && actions.ArgumentWords(out[i].Args) == actions.ArgumentWords(e.Args) {

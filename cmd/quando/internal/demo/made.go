@@ -22,7 +22,7 @@ type object = map[string]any
 // madeUp returns what the rules name of the service, as a part of the sandbox's state. With a time
 // zone it is a whole company to begin with: what the rules name nothing of is the small company's.
 func madeUp(set *rules.Set, people service.People, zone string) []byte {
-	m := &company{parts: map[string][]object{}}
+	m := &deskBuilder{parts: map[string][]object{}}
 
 	for _, use := range set.Names() {
 		switch use.Kind {
@@ -62,11 +62,11 @@ func madeUp(set *rules.Set, people service.People, zone string) []byte {
 	return text
 }
 
-// A company is a part of the sandbox's state that is being made up.
-type company struct{ parts map[string][]object }
+// A deskBuilder is a part of the sandbox's state that is being made up.
+type deskBuilder struct{ parts map[string][]object }
 
 // add adds something by its name, once, and returns it. An id gets a name too.
-func (m *company) add(part, name string) object {
+func (m *deskBuilder) add(part, name string) object {
 	one := object{"name": name}
 	if id, err := sandbox.ParseID(name); err == nil {
 		one = object{"id": id.String(), "name": strings.TrimSuffix(part, "s") + " " + id.String()[:8]}
@@ -80,10 +80,10 @@ func (m *company) add(part, name string) object {
 	return one
 }
 
-func (m *company) board(name string) object { return m.add("boards", name) }
+func (m *deskBuilder) board(name string) object { return m.add("boards", name) }
 
 // stage adds a stage to a board.
-func (m *company) stage(board, name string) {
+func (m *deskBuilder) stage(board, name string) {
 	if board == "" {
 		board = "Sales"
 		if list := m.parts["boards"]; len(list) > 0 {
@@ -106,7 +106,7 @@ func (m *company) stage(board, name string) {
 }
 
 // complete adds what every desk needs to the parts that are there.
-func (m *company) complete() {
+func (m *deskBuilder) complete() {
 	if m.parts["people"] != nil {
 		for _, name := range []string{"Ana", "Bruno", "Carla"} {
 			m.add("people", name)
@@ -138,13 +138,14 @@ func phonesOf(set *rules.Set) service.People {
 	return people
 }
 
-// A standIn answers http_request in place of other systems, so that nothing leaves this machine.
-type standIn struct {
+// A fakeTransport answers http_request in place of other systems, so that nothing leaves this
+// machine.
+type fakeTransport struct {
 	called func(method, host string)
 }
 
 // RoundTrip answers that everything is well.
-func (s *standIn) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body) // a body in memory
 		_ = r.Body.Close()

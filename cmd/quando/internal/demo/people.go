@@ -16,7 +16,7 @@ import (
 // people are the customers and the team: what they will do, and how they do it.
 type people struct {
 	service *sandbox.Sandbox
-	tell    *teller
+	tell    *narrator
 	office  *calendar.Calendar
 	random  *rand.Rand
 	plans   []plan   // by time
@@ -148,15 +148,15 @@ func (p *people) after(at time.Time, minutes float64) time.Time {
 	return end
 }
 
-// An acquaintance is somebody whom the desk knows before they write.
-type acquaintance struct {
+// A knownCustomer is known to the desk before the first message.
+type knownCustomer struct {
 	customer
 	company  string
 	proposal bool // was sent, and the card waits in Proposal
 }
 
 // document returns what is known of somebody as a part of the service's state.
-func (a acquaintance) document() map[string]any {
+func (a knownCustomer) document() map[string]any {
 	type object = map[string]any
 	doc := object{"contacts": []object{{"name": a.name, "phone": a.phone, "company": a.company}}}
 	if a.proposal {
@@ -167,7 +167,7 @@ func (a acquaintance) document() map[string]any {
 }
 
 // meet lets the desk know somebody from earlier days.
-func (p *people) meet(a acquaintance) error {
+func (p *people) meet(a knownCustomer) error {
 	doc, err := json.Marshal(a.document())
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (p *player) find(cmd *cobra.Command, args []string, workspace string, out b
 		}
 	}
 	if !out {
-		p.outside = &standIn{called: p.notCalled}
+		p.outside = &fakeTransport{called: p.notCalled}
 	}
 	if len(args) == 1 && (!project || named) {
 		p.from, p.space.RulesPath = args[0], args[0]

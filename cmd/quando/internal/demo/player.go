@@ -14,9 +14,9 @@ import (
 // jumpWait is how long somebody who jumps ahead waits for it; what takes longer goes on.
 const jumpWait = 5 * time.Second
 
-// A wish is what a person at the console does in the demo's world. It is done between two moments,
-// so that everybody lives in one time.
-type wish struct {
+// A command is what a person at the console does in the demo's world. It is done between two
+// moments, so that everybody lives in one time.
+type command struct {
 	do    func(ctx context.Context) error
 	words func() string // what was done
 	jump  time.Duration // instead
@@ -31,8 +31,8 @@ type simulator struct {
 
 var errOver = errors.New("it is over: quando was stopped")
 
-// ask hands a wish to the demo and waits for it.
-func (s *simulator) ask(ctx context.Context, one wish) error {
+// ask hands a command to the demo and waits for it.
+func (s *simulator) ask(ctx context.Context, one command) error {
 	one.done = make(chan error, 1)
 	select {
 	case s.desk.wishes <- one:
@@ -69,7 +69,7 @@ func (s *simulator) Scene(ctx context.Context, with string) (console.Scene, erro
 
 // Write writes as a customer.
 func (s *simulator) Write(ctx context.Context, m console.CustomerText) (conversation string, err error) {
-	err = s.ask(ctx, wish{do: func(ctx context.Context) (err error) {
+	err = s.ask(ctx, command{do: func(ctx context.Context) (err error) {
 		conversation, err = s.SandboxControl.Write(ctx, m)
 		return err
 	}, words: func() string {
@@ -80,21 +80,21 @@ func (s *simulator) Write(ctx context.Context, m console.CustomerText) (conversa
 
 // Answer writes as the team.
 func (s *simulator) Answer(ctx context.Context, conversation, person, text string) error {
-	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Answer(ctx, conversation, person, text) }, words: func() string {
+	return s.ask(ctx, command{do: func(ctx context.Context) error { return s.SandboxControl.Answer(ctx, conversation, person, text) }, words: func() string {
 		return fmt.Sprintf("%s answers %s: “%s”", s.member(person), s.desk.tell.name(conversation), text)
 	}})
 }
 
 // Close closes an attendance as the team.
 func (s *simulator) Close(ctx context.Context, conversation, person string) error {
-	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Close(ctx, conversation, person) }, words: func() string {
+	return s.ask(ctx, command{do: func(ctx context.Context) error { return s.SandboxControl.Close(ctx, conversation, person) }, words: func() string {
 		return fmt.Sprintf("%s closes the attendance of %s", s.member(person), s.desk.tell.name(conversation))
 	}})
 }
 
 // Move moves a card as the team.
 func (s *simulator) Move(ctx context.Context, card, stage, person string) error {
-	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Move(ctx, card, stage, person) }, words: func() string {
+	return s.ask(ctx, command{do: func(ctx context.Context) error { return s.SandboxControl.Move(ctx, card, stage, person) }, words: func() string {
 		return fmt.Sprintf("%s moves the card “%s” to %s", s.member(person), s.desk.tell.name(card), s.desk.tell.name(stage))
 	}})
 }
@@ -109,12 +109,12 @@ func (s *simulator) member(person string) string {
 
 // Jump lets time pass at once.
 func (s *simulator) Jump(ctx context.Context, length time.Duration) error {
-	return s.ask(ctx, wish{jump: length})
+	return s.ask(ctx, command{jump: length})
 }
 
 // carryOut does what somebody wishes at the present time, after everything that was due until then.
 // What cannot be done is for who asked, and no reason to end the demo.
-func (d *desk) carryOut(ctx context.Context, clock *fastClock, one wish) error {
+func (d *desk) carryOut(ctx context.Context, clock *fastClock, one command) error {
 	now := clock.now()
 	if d.until.Load() != nil || now.Before(d.service.Now()) {
 		now = d.service.Now()

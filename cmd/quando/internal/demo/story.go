@@ -6,18 +6,18 @@ import (
 
 // The customers whose story is always the same.
 var (
-	beatriz = acquaintance{customer: customer{name: "Beatriz", phone: "+5511900000001"}, proposal: true}
-	helena  = acquaintance{customer: customer{name: "Helena", phone: "+5511900000002"}, company: "Aurora Alimentos"}
-	otavio  = acquaintance{customer: customer{name: "Otávio", phone: "+5511900000003"}, company: "Porto Sul"}
+	beatriz = knownCustomer{customer: customer{name: "Beatriz", phone: "+5511900000001"}, proposal: true}
+	helena  = knownCustomer{customer: customer{name: "Helena", phone: "+5511900000002"}, company: "Aurora Alimentos"}
+	otavio  = knownCustomer{customer: customer{name: "Otávio", phone: "+5511900000003"}, company: "Porto Sul"}
 	// Who the reports and calls for help of the examples are sent to.
-	rita   = acquaintance{customer: customer{name: "Rita", phone: "+5511999990000"}}
-	silvia = acquaintance{customer: customer{name: "Sílvia", phone: "+5511999990001"}}
+	rita   = knownCustomer{customer: customer{name: "Rita", phone: "+5511999990000"}}
+	silvia = knownCustomer{customer: customer{name: "Sílvia", phone: "+5511999990001"}}
 )
 
 // begin plans the first part of the story, in which everything is seen once, and the stream of
 // customers after it.
 func (p *people) begin(start time.Time) error {
-	for _, a := range []acquaintance{beatriz, helena, otavio, rita, silvia} {
+	for _, a := range []knownCustomer{beatriz, helena, otavio, rita, silvia} {
 		if err := p.meet(a); err != nil {
 			return err
 		}

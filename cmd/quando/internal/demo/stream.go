@@ -123,14 +123,14 @@ func (p *people) buys(at time.Time, c *customer) error {
 func (p *people) accepts(at time.Time, c *customer) error {
 	p.writes(at, c, pick(p, accepted))
 	p.solve(at, pick(p, []string{"Ana", "Bruno"}), c, p.between(2, 6))
-	return p.meet(acquaintance{customer: *c, proposal: true})
+	return p.meet(knownCustomer{customer: *c, proposal: true})
 }
 
 // isImportant is the story of somebody of a company that the rules name.
 func (p *people) isImportant(at time.Time, c *customer) error {
 	p.writes(at, c, "Olá, preciso falar sobre o nosso contrato.")
 	p.solve(at, "Carla", c, p.between(3, 9))
-	return p.meet(acquaintance{customer: *c, company: pick(p, []string{"Aurora Alimentos", "Porto Sul"})})
+	return p.meet(knownCustomer{customer: *c, company: pick(p, []string{"Aurora Alimentos", "Porto Sul"})})
 }
 
 // isRude is the story of somebody who has lost patience.

@@ -22,9 +22,9 @@ const (
 	ruleWidth = 22  // columns for a rule's id
 )
 
-// A teller tells people what happens, in lines. It observes the engine, which here has one
+// A narrator tells people what happens, in lines. It observes the engine, which here has one
 // worker: nothing here is used by two goroutines at once.
-type teller struct {
+type narrator struct {
 	out    io.Writer
 	colour cli.Palette
 	zone   *time.Location
@@ -49,15 +49,15 @@ type runStory struct {
 	waiting string          // the step that it was said to wait in
 }
 
-func newTeller(out io.Writer, zone *time.Location, start time.Time) *teller {
-	return &teller{
+func newTeller(out io.Writer, zone *time.Location, start time.Time) *narrator {
+	return &narrator{
 		out: out, colour: cli.Colours(out), zone: zone, names: make(map[string]string), known: make(map[string]bool), begun: make(map[int64]*runStory),
 		totals: totals{outcomes: make(map[journal.State]int)}, last: start, counted: start,
 	}
 }
 
 // learn remembers what everything in a value is called that has an id.
-func (t *teller) learn(value any) {
+func (t *narrator) learn(value any) {
 	if object, ok := value.(map[string]any); ok {
 		id, _ := object["id"].(string)
 		for _, field := range []string{"name", "title"} {
@@ -73,7 +73,7 @@ func (t *teller) learn(value any) {
 }
 
 // name returns what an id stands for.
-func (t *teller) name(id any) string {
+func (t *narrator) name(id any) string {
 	if name := t.names[fmt.Sprint(id)]; name != "" {
 		return cli.Harmless(name)
 	}
@@ -81,18 +81,18 @@ func (t *teller) name(id any) string {
 }
 
 // Decided learns names, and counts the event.
-func (t *teller) Decided(e *journal.Event) {
+func (t *narrator) Decided(e *journal.Event) {
 	t.totals.events++
 	t.learn(e.Data)
 }
 
 // Began and Changed note that there is something to tell of a run.
-func (t *teller) Began(r *journal.Run, _ *journal.Event) { t.note(r) }
+func (t *narrator) Began(r *journal.Run, _ *journal.Event) { t.note(r) }
 
 // Changed notes it too.
-func (t *teller) Changed(r *journal.Run) { t.note(r) }
+func (t *narrator) Changed(r *journal.Run) { t.note(r) }
 
-func (t *teller) note(r *journal.Run) {
+func (t *narrator) note(r *journal.Run) {
 	s := t.begun[r.ID]
 	if s == nil {
 		s = &runStory{told: make(map[string]bool)}
@@ -106,16 +106,16 @@ func (t *teller) note(r *journal.Run) {
 }
 
 // Called, Held and Lifted are not told: what comes of them shows in runs.
-func (t *teller) Called(string, string, time.Duration, error) {}
+func (t *narrator) Called(string, string, time.Duration, error) {}
 
 // Held tells nothing.
-func (t *teller) Held(journal.Hold) {}
+func (t *narrator) Held(journal.Hold) {}
 
 // Lifted tells nothing.
-func (t *teller) Lifted(journal.Hold) {}
+func (t *narrator) Lifted(journal.Hold) {}
 
 // print writes a line, unless nobody reads any more.
-func (t *teller) print(line string) {
+func (t *narrator) print(line string) {
 	if t.gone {
 		return
 	}
@@ -124,7 +124,7 @@ func (t *teller) print(line string) {
 }
 
 // opening says what there is to see.
-func (t *teller) opening(console string, office *calendar.Calendar, o options) {
+func (t *narrator) opening(console string, office *calendar.Calendar, o options) {
 	c := t.colour
 	t.print(c.Bold("Quando demo") + ": an invented support desk in São Paulo, worked by the rules of examples/.")
 	t.print(c.Dim("Indented is what people do, an arrow is what a rule does. " + paceWords(o.speed)))
@@ -152,13 +152,13 @@ func paceWords(minutes float64) string {
 }
 
 // closing says how it ended.
-func (t *teller) closing(at time.Time) {
+func (t *narrator) closing(at time.Time) {
 	t.count(at)
 	t.print("Stopped. Everything was on this machine, and nothing is left of it.")
 }
 
 // at begins to tell of a time. What was left out before it is said in a line of its own.
-func (t *teller) at(at time.Time) {
+func (t *narrator) at(at time.Time) {
 	at = at.In(t.zone)
 	switch gap := at.Sub(t.last); {
 	case gap > stillness && at.YearDay() != t.last.YearDay():
@@ -174,21 +174,21 @@ func (t *teller) at(at time.Time) {
 }
 
 // rest prints the totals before a long time without anything to tell, unless they are known.
-func (t *teller) rest() {
+func (t *narrator) rest() {
 	if t.last.After(t.counted) {
 		t.count(t.last)
 	}
 }
 
 // act tells what a person does.
-func (t *teller) act(at time.Time, format string, args ...any) {
+func (t *narrator) act(at time.Time, format string, args ...any) {
 	t.at(at)
 	text := cli.Truncate(cli.Harmless(fmt.Sprintf(format, args...)), lineWidth-indent-4)
 	t.print(t.colour.Dim(fmt.Sprintf("%s      %s", at.In(t.zone).Format("15:04"), text)))
 }
 
 // runs tells what rules have done since the last time.
-func (t *teller) runs(at time.Time) {
+func (t *narrator) runs(at time.Time) {
 	for _, s := range t.news {
 		t.run(at, s)
 		if s.State.Finished() {
@@ -202,7 +202,7 @@ func (t *teller) runs(at time.Time) {
 const onTrial = "would have: " // of a rule that only records what it would do
 
 // run tells what one run has done, what it waits for, or how it ended.
-func (t *teller) run(at time.Time, s *runStory) {
+func (t *narrator) run(at time.Time, s *runStory) {
 	var done []actions.Effect
 	waits := ""
 	for _, step := range s.Steps {
@@ -235,14 +235,14 @@ func (t *teller) run(at time.Time, s *runStory) {
 }
 
 // line prints what a rule does.
-func (t *teller) line(at time.Time, rule, text string) {
+func (t *narrator) line(at time.Time, rule, text string) {
 	t.at(at)
 	pad := strings.Repeat(" ", max(1, ruleWidth-cli.Width(rule)))
 	t.print(fmt.Sprintf("%s  %s%s%s", at.In(t.zone).Format("15:04"), t.colour.Cyan(rule), pad, text))
 }
 
 // introduce says what a rule is for when it acts for the first time.
-func (t *teller) introduce(id string) {
+func (t *narrator) introduce(id string) {
 	rule := t.rules.Load().Rule(id)
 	if t.known[id] || rule == nil || rule.Name == "" {
 		return

@@ -97,7 +97,7 @@ func (p *player) notCalled(method, host string) {
 }
 
 // reloads tells which rules are in use now, and what is wrong with the others.
-func (t *teller) reloads(at time.Time, list []reload) {
+func (t *narrator) reloads(at time.Time, list []reload) {
 	for _, r := range list {
 		if !at.IsZero() {
 			t.at(at)

@@ -33,7 +33,7 @@ func (t *totals) add(verb vocabulary.Verb) {
 }
 
 // count prints the totals.
-func (t *teller) count(at time.Time) {
+func (t *narrator) count(at time.Time) {
 	t.counted = at
 	n, c := &t.totals, t.colour
 	of := func(list ...string) string { return strings.Join(list, c.Dim(" · ")) }

@@ -17,9 +17,9 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// A checker looks for the problems of the open documents, one at a time: first only in the part that
-// is being typed, such as a rule, which takes the same time in a file of any size, then in the whole
-// workspace. A change ends what is under way, so that nothing queues up behind a key.
+// A checker looks for the problems of the open documents, one at a time: first only in the part
+// that is being typed, such as a rule, which takes the same time in a file of any size, then in the
+// whole workspace. A change ends what is under way, so that nothing queues up behind a key.
 type checker struct {
 	server *Server
 	wake   chan struct{}

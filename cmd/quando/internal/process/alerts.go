@@ -62,7 +62,7 @@ func (p *Process) alertWays(ctx context.Context) ([]alerts.Status, error) {
 	if p.alerts == nil {
 		return nil, nil
 	}
-	return p.alerts.Ways(ctx)
+	return p.alerts.Channels(ctx)
 }
 
 // testAlerts sends a test each way.

@@ -122,13 +122,13 @@ func (f *findings) AcceptFound(ctx context.Context, found ...rules.Finding) ([]b
 	return fresh, err
 }
 
-// mostKnown bounds how many events of a lane are compared with what was found before it is
+// maxKnown bounds how many events of a lane are compared with what was found before it is
 // recorded; the journal then compares with all.
-const mostKnown = 10_000
+const maxKnown = 10_000
 
 // Known returns recorded events of a lane.
 func (f *findings) Known(ctx context.Context, workspace, lane string, types []string, since time.Time) (list []rules.Event, err error) {
-	happened, err := f.journal.Happened(ctx, workspace, lane, types, since, mostKnown)
+	happened, err := f.journal.Happened(ctx, workspace, lane, types, since, maxKnown)
 	for _, e := range happened {
 		list = append(list, e.Event)
 	}

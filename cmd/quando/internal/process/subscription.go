@@ -96,8 +96,8 @@ func (p *Process) loadSecrets(ctx context.Context) {
 	}
 }
 
-// mostWaited bounds the unfinished runs of each state that are read.
-const mostWaited = 1000
+// maxWaited bounds the unfinished runs of each state that are read.
+const maxWaited = 1000
 
 // waitedFor returns those of the events that unfinished runs wait for which began with other rules
 // than those in use.
@@ -105,12 +105,12 @@ func (p *Process) waitedFor(ctx context.Context, u *Unit, events []string) (wait
 	set := p.Books[slices.Index(p.Units, u)].shown().Set
 	seen := map[string]bool{}
 	for _, state := range storage.Unfinished {
-		runs, err := p.journal.ListRuns(ctx, journal.RunFilter{Workspace: u.Name, State: state, Limit: mostWaited})
+		runs, err := p.journal.ListRuns(ctx, journal.RunFilter{Workspace: u.Name, State: state, Limit: maxWaited})
 		if err != nil {
 			return nil, err
 		}
-		if len(runs) == mostWaited {
-			return nil, fmt.Errorf("there are %d unfinished runs or more", mostWaited)
+		if len(runs) == maxWaited {
+			return nil, fmt.Errorf("there are %d unfinished runs or more", maxWaited)
 		}
 		for _, r := range runs {
 			if rule := set.Rule(r.Rule); seen[r.Version] || rule != nil && rule.Version == r.Version {

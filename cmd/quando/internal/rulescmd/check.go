@@ -177,7 +177,7 @@ func checkJournal(cmd *cobra.Command, set *rules.Set, file string) (rules.Proble
 		return nil, err
 	}
 	shapes := make(learn.Shapes)
-	err = storage.EachEvent(cmd.Context(), j, journal.EventFilter{}, mostEvents, func(e *journal.Event) { shapes.Add(e.Event) })
+	err = storage.EachEvent(cmd.Context(), j, journal.EventFilter{}, maxEvents, func(e *journal.Event) { shapes.Add(e.Event) })
 	if closeErr := j.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close the journal: %w", closeErr)
 	}

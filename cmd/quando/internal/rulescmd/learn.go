@@ -15,8 +15,8 @@ import (
 	"github.com/quandohq/quando/engine/learn"
 )
 
-// mostEvents is how many events are looked at, the newest, where nobody asks for more or for fewer.
-const mostEvents = 20_000
+// maxEvents is how many events are looked at, the newest, where nobody asks for more or for fewer.
+const maxEvents = 20_000
 
 // NewLearn returns the command learn, which reports what recorded events look like.
 func NewLearn() *cobra.Command {
@@ -69,7 +69,7 @@ where something looks like it, it proposes an entry for profile.yaml.`,
 	flags.StringVar(&since, "since", "", "only events received since then, such as 14d or 2026-11-13")
 	flags.StringVar(&typ, "type", "", "only those of this `type`, such as message.received")
 	flags.StringVar(&workspaceName, "workspace", "", "only those of this workspace, by its `name`")
-	flags.IntVar(&limit, "limit", mostEvents, "at most so many, the newest")
+	flags.IntVar(&limit, "limit", maxEvents, "at most so many, the newest")
 	cli.OutputFlag(cmd, &output)
 	cli.JournalFlag(cmd)
 	return cmd

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -41,7 +40,7 @@ func (f *customerFlags) find(cmd *cobra.Command, v *view.View, workspace string)
 	switch {
 	case f.phone != "":
 		return findCustomer(cmd, v, workspace, f.phone, func(w journal.Who) bool {
-			return digits(f.phone) != "" && strings.Contains(digits(w.Phone), digits(f.phone))
+			return journal.Digits(f.phone) != "" && strings.Contains(journal.Digits(w.Phone), journal.Digits(f.phone))
 		})
 	case f.protocol != "":
 		return findCustomer(cmd, v, workspace, f.protocol, func(w journal.Who) bool { return strings.EqualFold(w.Protocol, strings.TrimSpace(f.protocol)) })
@@ -51,15 +50,6 @@ func (f *customerFlags) find(cmd *cobra.Command, v *view.View, workspace string)
 		return findConversation(cmd, v, workspace, f.conversation)
 	}
 	return journal.Who{}, nil
-}
-
-func digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, s)
 }
 
 // findConversation returns the one conversation that a name, a phone, a protocol number or an id
@@ -86,13 +76,13 @@ func findConversation(cmd *cobra.Command, v *view.View, workspace, text string) 
 	return findCustomer(cmd, v, workspace, text, nil)
 }
 
-// mostFound bounds the conversations among which a person has to choose.
-const mostFound = 10
+// maxFound bounds the conversations among which a person has to choose.
+const maxFound = 10
 
 // findCustomer returns the one conversation whose customer has a name, a phone or a protocol
 // number, and fits; nil fits all.
 func findCustomer(cmd *cobra.Command, v *view.View, workspace, text string, fits func(journal.Who) bool) (journal.Who, error) {
-	found, err := v.FindLanes(cmd.Context(), text, 5*mostFound)
+	found, err := v.FindLanes(cmd.Context(), text, 5*maxFound)
 	if err != nil {
 		return journal.Who{}, fmt.Errorf("look for the conversation: %w", err)
 	}
@@ -109,7 +99,7 @@ func findCustomer(cmd *cobra.Command, v *view.View, workspace, text string, fits
 		return found[0], nil
 	}
 	list := ""
-	for _, who := range found[:min(len(found), mostFound)] {
+	for _, who := range found[:min(len(found), maxFound)] {
 		list += fmt.Sprintf("\n  %s %s", strings.TrimPrefix(who.Lane, conversationLane("")), nameOf(who))
 	}
 	return journal.Who{}, cli.No(cmd, "several conversations fit %q: say which with --conversation and its id%s", text, list)

@@ -188,8 +188,8 @@ type holdsJSON struct {
 	UnderWay []journal.UnderWay `json:"under_way,omitzero"`
 }
 
-// mostUnderWay bounds the calls listed for a person.
-const mostUnderWay = 20
+// maxUnderWay bounds the calls listed for a person.
+const maxUnderWay = 20
 
 // writeUnderWay lists the calls that had begun when something was stopped.
 func writeUnderWay(v *view.View, w io.Writer, calls []journal.UnderWay) {
@@ -198,7 +198,7 @@ func writeUnderWay(v *view.View, w io.Writer, calls []journal.UnderWay) {
 	}
 	fmt.Fprintf(w, "Calls that were under way, and may still have their effect: %d\n", len(calls))
 	for i, u := range calls {
-		if i == mostUnderWay {
+		if i == maxUnderWay {
 			fmt.Fprintf(w, "  and %d more: --output json lists all of them\n", len(calls)-i)
 			break
 		}

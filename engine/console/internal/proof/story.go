@@ -122,7 +122,8 @@ func (s *Story) Start() time.Time {
 	return s.Entries[0].At
 }
 
-// usualCustomer is the customer of a story that names none, and somebody of the team in all of them.
+// usualCustomer is the customer of a story that names none, and somebody of the team in all of
+// them.
 const (
 	usualCustomer = "Marina"
 	teammate      = "Bruno"
@@ -218,9 +219,9 @@ func About(kind string, at time.Time, text string) *Story {
 // schedule is the kind of a story in which time alone starts the rule.
 const schedule = "schedule"
 
-// Beginnings returns stories to begin with, the likeliest first: what starts the rule, at times when
-// the desk is open and closed, with words that its conditions ask for, by a customer without and
-// with the labels that it names.
+// Beginnings returns stories to begin with, the likeliest first: what starts the rule, at times
+// when the desk is open and closed, with words that its conditions ask for, by a customer without
+// and with the labels that it names.
 func Beginnings(set *rules.Set, r *rules.Rule, now time.Time, hello string) (list []*Story) {
 	kind := vocabulary.MessageReceived
 	switch {

@@ -12,7 +12,7 @@ import (
 // Bounds of wrong passwords and tokens per minute. There is no global bound: it would let a few
 // attackers lock out all users.
 const (
-	guessesMost = 10 // for one name, or the token, from one network
+	maxGuesses  = 10 // for one name, or the token, from one network
 	guessesFrom = 30 // from one network
 	guessLines  = 20 // in the log
 
@@ -104,7 +104,7 @@ func (g *guesses) token(from string, right bool, now time.Time) (accepted, refus
 
 func (g *guesses) count(from, name string, now time.Time) *attempt {
 	a := &attempt{g.guesser(from, now), sha256.Sum256([]byte(name))}
-	if a.guesser == nil || a.guesser.wrong[a.name] >= guessesMost || a.guesser.all >= guessesFrom {
+	if a.guesser == nil || a.guesser.wrong[a.name] >= maxGuesses || a.guesser.all >= guessesFrom {
 		return nil
 	}
 	a.guesser.wrong[a.name]++

@@ -21,24 +21,24 @@ func TestGuessesAtOnce(t *testing.T) {
 	}
 	g.guesses.one <- struct{}{} // so that none is found to be wrong yet
 	answers := make(chan bool)
-	for range 2 * guessesMost {
+	for range 2 * maxGuesses {
 		go func() {
 			_, refused := g.TryPassword(t.Context(), "198.51.100.1", "vera", "wrong horse", quiet)
 			answers <- refused
 		}()
 	}
 	late := time.After(30 * time.Second)
-	for i := range 2 * guessesMost {
-		if i == guessesMost {
+	for i := range 2 * maxGuesses {
+		if i == maxGuesses {
 			<-g.guesses.one
 		}
 		select {
 		case refused := <-answers:
-			if refused != (i < guessesMost) {
+			if refused != (i < maxGuesses) {
 				t.Errorf("answer %d: refused %v", i, refused)
 			}
 		case <-late:
-			t.Fatalf("more than %d are being tried", guessesMost)
+			t.Fatalf("more than %d are being tried", maxGuesses)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 	g := newGate(t, &now)
 	g.guesses.one <- struct{}{} // so that none is found to be wrong yet
 	answers := make(chan string, 100)
-	for range guessesMost {
+	for range maxGuesses {
 		go func() {
 			g.TryPassword(t.Context(), "198.51.100.1", "vera", "wrong horse", quiet)
 			answers <- "stranger"
@@ -72,14 +72,14 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	waits("198.51.100.1", guessesMost)
+	waits("198.51.100.1", maxGuesses)
 	go func() {
 		g.TryPassword(t.Context(), "203.0.113.9", "olga", "correct horse", quiet)
 		answers <- "olga"
 	}()
 	waits("203.0.113.9", 1)
 	<-g.guesses.one
-	for i := range guessesMost + 1 {
+	for i := range maxGuesses + 1 {
 		if <-answers == "olga" {
 			if i > 4 {
 				t.Errorf("olga waited for %d guesses of a stranger", i)

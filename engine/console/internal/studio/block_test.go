@@ -139,8 +139,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksKeepWhatIsThere shows that a block goes between other steps, that its result gets a name
-// of its own, and that it leaves the keys of the rule as they are where they say something already.
+// TestBlocksKeepWhatIsThere shows that a block goes between other steps, that its result gets a
+// name of its own, and that it leaves the keys of the rule as they are where they say something
+// already.
 func TestBlocksKeepWhatIsThere(t *testing.T) {
 	t.Parallel()
 	text := "rules:\n  - id: x # ours\n    when: attendance.opened\n    limit: { times: 3, per: 1d }\n    do:\n      - { wait_for: { event: message.received, timeout: 1h }, id: answer } # first\n      - log: last\n"
@@ -192,8 +193,8 @@ func TestBlocksOfExamples(t *testing.T) {
 	}
 }
 
-// TestNamesAreMadeUp shows that the result of a step without a name can be chosen, and that the step
-// gets the name with the choice, in the language of the person and only then.
+// TestNamesAreMadeUp shows that the result of a step without a name can be chosen, and that the
+// step gets the name with the choice, in the language of the person and only then.
 func TestNamesAreMadeUp(t *testing.T) {
 	t.Parallel()
 	text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - wait_for: { event: message.received, timeout: 1h }\n      - wait_for: { event: message.received, timeout: 2h }\n      - { send_message: the answer, if: message.text == 'an answer_2 or resposta_2' }\n"
