@@ -217,6 +217,19 @@ func TestNothingElseIsSaved(t *testing.T) {
 // types double-clicks on a word of the YAML, and types another in its place.
 func (b *browser) types(word, other string) {
 	b.t.Helper()
+	// The page may still move what is clicked at, until the check of the last change is there.
+	for end := time.Now().Add(browserStep); !b.selectsWord(word); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("%q cannot be selected", word)
+		}
+	}
+	b.do(chromedp.KeyEvent(other))
+	b.written(other)
+}
+
+// selectsWord clicks twice at a word of the editor, and reports whether that has selected it.
+func (b *browser) selectsWord(word string) bool {
+	b.t.Helper()
 	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(() => {
 		const walk = document.createTreeWalker(document.querySelector(".cm-content"), NodeFilter.SHOW_TEXT);
 		for (let n = walk.nextNode(); n; n = walk.nextNode()) {
@@ -234,8 +247,9 @@ func (b *browser) types(word, other string) {
 	if err != nil || len(at) != 2 {
 		b.t.Fatalf("there is no %s: %v", word, err)
 	}
-	b.do(chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)), chromedp.KeyEvent(other))
-	b.written(other)
+	b.do(chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)))
+	selected := strings.TrimSpace(evaluate[string](b, `getSelection().toString()`))
+	return selected != "" && strings.HasPrefix(word, selected)
 }
 
 // TestWritingInABrowser shows that these pages work with a keyboard, a screen reader, a dark screen
