@@ -54,6 +54,24 @@ rules:
 	}
 }
 
+// TestGivenUpWithoutALook gives up where the key may not read messages: the step has failed then,
+// and the run does not wait for a scope that its verbs do not name.
+func TestGivenUpWithoutALook(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - send_message: hello
+        retry: { times: 1 }
+`)
+	d.fault("POST /conversations/{id}/messages", "status_before", 503, 1)
+	d.fault("GET /conversations/{id}/messages", "status_before", 403, 1)
+	d.customer(ana, "hello")
+	d.pass(5 * time.Minute)
+	d.wantStates("it", journal.FailedRun)
+}
+
 // TestRetryOfAnUnsureCall retries a step that failed although an earlier attempt may have had its
 // effect: the same call is made again, by its key, and no second card.
 func TestRetryOfAnUnsureCall(t *testing.T) {
