@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ rules:
       - send_message: sorry
 `)
 			operation := "POST /conversations/{id}/messages"
-			if test.done[0] == "POST /kanban/cards" || test.step[0] == 'c' {
+			if strings.HasPrefix(test.step, "create_card") {
 				operation = "POST /kanban/cards"
 			}
 			d.fault(operation, test.fault, 503, 1)

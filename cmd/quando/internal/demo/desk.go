@@ -57,11 +57,11 @@ type desk struct {
 	heard            atomic.Int64 // how often events were recorded, which deliveries do beside everything else
 	engineDue, ticks time.Time    // when the engine and the schedules have something to do; the zero time is never
 
-	wishes  chan command              // of a person at the console
-	over    chan struct{}             // closed when time stands still
-	until   atomic.Pointer[time.Time] // where a jump ahead leads; nil is none
-	jumpers []chan error              // who wait for it
-	played  time.Time                 // when somebody last played along, in real time
+	commands chan command              // of a person at the console
+	over     chan struct{}             // closed when time stands still
+	until    atomic.Pointer[time.Time] // where a jump ahead leads; nil is none
+	jumpers  []chan error              // who wait for it
+	played   time.Time                 // when somebody last played along, in real time
 
 	mu      sync.Mutex
 	reloads []reload // of the rules, since they were told
@@ -75,7 +75,7 @@ type reload struct {
 
 func newDesk() *desk {
 	w := config.DefaultWorkspace()
-	return &desk{space: config.NamedWorkspace{Workspace: &w, Name: config.DefaultWorkspaceName}, wishes: make(chan command), over: make(chan struct{})}
+	return &desk{space: config.NamedWorkspace{Workspace: &w, Name: config.DefaultWorkspaceName}, commands: make(chan command), over: make(chan struct{})}
 }
 
 // run shows the desk until ctx ends.

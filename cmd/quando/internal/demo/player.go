@@ -35,7 +35,7 @@ var errOver = errors.New("it is over: quando was stopped")
 func (s *simulator) ask(ctx context.Context, one command) error {
 	one.done = make(chan error, 1)
 	select {
-	case s.desk.wishes <- one:
+	case s.desk.commands <- one:
 	case <-s.desk.over:
 		return errOver
 	case <-ctx.Done():
@@ -112,7 +112,7 @@ func (s *simulator) Jump(ctx context.Context, length time.Duration) error {
 	return s.ask(ctx, command{jump: length})
 }
 
-// carryOut does what somebody wishes at the present time, after everything that was due until then.
+// carryOut runs a command at the present time, after everything that was due until then.
 // What cannot be done is for who asked, and no reason to end the demo.
 func (d *desk) carryOut(ctx context.Context, clock *fastClock, one command) error {
 	now := clock.now()

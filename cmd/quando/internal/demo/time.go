@@ -58,7 +58,7 @@ func (d *desk) play(ctx context.Context, reloaded func() error) error {
 			}
 		}
 		select {
-		case one := <-d.wishes:
+		case one := <-d.commands:
 			if err := d.carryOut(work, &clock, one); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (d *desk) play(ctx context.Context, reloaded func() error) error {
 		select {
 		case <-ctx.Done():
 		case <-frame.C:
-		case one := <-d.wishes:
+		case one := <-d.commands:
 			if err := d.carryOut(work, &clock, one); err != nil {
 				return err
 			}
